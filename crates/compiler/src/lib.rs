@@ -57,6 +57,9 @@ pub struct Known<'a> {
     pub builtins: &'a [Builtin],
     /// Predicates compiled earlier.
     pub predicates: &'a FxHashMap<PredicateKey, Earlier>,
+    /// What the library has of this name, called by the program or not: modules, and how the predicates are called, as
+    /// `append(+Xs,+Ys,-Zs)`. Only asked for what is wrong.
+    pub library: fn(&str) -> Vec<(&'static str, &'static str)>,
 }
 
 /// How to compile.

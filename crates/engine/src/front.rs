@@ -74,7 +74,8 @@ impl Front {
                     .map(|p| ((p.module, p.name, p.arity as usize), Earlier { id: p.id, awaits: p.awaits })),
             );
         }
-        let known = compiler::Known { builtins: &self.builtins, predicates: &predicates };
+        let known =
+            compiler::Known { builtins: &self.builtins, predicates: &predicates, library: library::named };
         let options = compiler::Options { known, first_predicate, first_constant, roots };
         let (program, diagnostics) = compiler::compile(&read.program, &read.sources, &self.atoms, &options);
         let errors = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);

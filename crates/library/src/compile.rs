@@ -39,7 +39,7 @@ pub(crate) fn compile(texts: &[(&str, &str)]) -> Result<Compiled, String> {
     let files: Vec<_> = texts.iter().map(&mut add).collect();
     let (read, diagnostics) = syntax::read_program(&sources, &files, &atoms);
     right(&diagnostics, &sources)?;
-    let known = Known { builtins: &builtins, predicates: &FxHashMap::default() };
+    let known = Known { builtins: &builtins, predicates: &FxHashMap::default(), library: |_| vec![] };
     let options = Options { known, first_predicate, first_constant: 0, roots: None };
     let (program, diagnostics) = compiler::compile(&read, &sources, &atoms, &options);
     right(&diagnostics, &sources)?;

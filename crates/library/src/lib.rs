@@ -92,6 +92,19 @@ pub fn modules() -> impl Iterator<Item = &'static str> {
     MODULES.iter().map(|module| module.name)
 }
 
+/// What comments say of predicates of this name: their modules, and how they are called, as `append(+Xs,+Ys,-Zs)`.
+pub fn named(name: &str) -> Vec<(&'static str, &'static str)> {
+    let documented = |module: &Module| {
+        let first_lines = module.text.lines().filter_map(|line| line.strip_prefix("%% "));
+        let calls = first_lines.filter(|line| {
+            let arguments = line.strip_prefix(name).and_then(|rest| rest.strip_prefix('('));
+            arguments.is_some_and(|rest| rest.starts_with(['+', '-']) && rest.ends_with(')'))
+        });
+        calls.map(|call| (module.name, call)).collect::<Vec<_>>()
+    };
+    MODULES.iter().flat_map(documented).collect()
+}
+
 fn index(module: &str) -> Option<usize> {
     MODULES.binary_search_by(|known| known.name.cmp(module)).ok()
 }

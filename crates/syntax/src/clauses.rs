@@ -289,7 +289,7 @@ impl Reader<'_, '_> {
         for (predicate, auxiliaries) in &mut current.predicates {
             let predicates = std::iter::once(predicate).chain(auxiliaries);
             for clause in predicates.flat_map(|predicate| &mut predicate.clauses) {
-                named::assign(clause, &self.context, is_own);
+                named::assign(clause, self.context.keys, self.context.atoms, is_own);
                 called::goals(clause, current.module.name, &self.context, is_own);
             }
         }

@@ -12,6 +12,7 @@ pub mod documentation;
 pub mod dump;
 pub mod format;
 pub mod fuzzing;
+pub mod habits;
 pub mod json;
 pub mod json_stream;
 pub mod lexer;

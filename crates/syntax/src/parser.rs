@@ -9,6 +9,8 @@
 //!
 //! Reading is greedy: an operator continues the innermost term it fits. Absent on purpose: what terms mean.
 
+mod messages;
+
 use crate::hints::hint;
 use crate::lexer::{Lexer, TEXT_MAX, Token, TokenKind};
 use crate::operators::{ARGUMENT_MAX, BAR_OP, COMMA_OP, Op, OpTable, PRIORITY_MAX};
@@ -489,101 +491,4 @@ impl<'a> Parser<'a> {
 
 fn is_number(kind: &TokenKind) -> bool {
     matches!(kind, TokenKind::Int(_) | TokenKind::BigInt(_) | TokenKind::Float(_))
-}
-
-/// Error messages.
-impl Parser<'_> {
-    fn text_of(&self, token: &Token) -> String {
-        String::from_utf8_lossy(&self.lexer.text()[token.start as usize..token.end as usize]).into_owned()
-    }
-
-    /// A token that cannot start a term.
-    fn term_expected(&self, token: Token) -> Box<SyntaxError> {
-        let place = (token.start, token.end);
-        if let TokenKind::Error(error) = token.kind {
-            return SyntaxError::token(error, place);
-        }
-        let found = match token.kind {
-            TokenKind::End => "the clause ends here".to_string(),
-            TokenKind::EndOfText => "the text ends here".to_string(),
-            _ => format!("`{}` cannot start a term", self.text_of(&token)),
-        };
-        let mut error = SyntaxError::new("syntax-error", place, "a term is expected").label(found);
-        if let Some(frame) = self.frames.iter().rev().find(|f| is_bracket(f.kind)) {
-            error.related = Some((frame.start, frame.opened, "inside what opens here".to_string()));
-        }
-        error
-    }
-
-    fn priority_error(
-        &self,
-        atom: Atom,
-        priority: u16,
-        place: (u32, u32),
-        atoms: &AtomTable,
-    ) -> Box<SyntaxError> {
-        let name = atoms.name(atom);
-        let message = format!("`{name}` cannot stand here without parentheses");
-        SyntaxError::new("operator-priority", place, message)
-            .label(if priority > self.max {
-                format!("operator of priority {priority}; at most {} fits here", self.max)
-            } else {
-                format!("operators of priority {priority} cannot follow each other like this")
-            })
-            .help("put the term with this operator in parentheses")
-    }
-
-    /// A token after a complete term that neither continues nor closes anything.
-    fn unexpected(&self, frame: Option<Frame>, token: Token, atoms: &AtomTable) -> Box<SyntaxError> {
-        let place = (token.start, token.end);
-        let operator = match token.kind {
-            TokenKind::Error(error) => return SyntaxError::token(error, place),
-            TokenKind::Atom(name) | TokenKind::QuotedAtom(name) => {
-                self.ops.infix(name).or(self.ops.postfix(name)).map(|op| (name, op))
-            }
-            _ => None,
-        };
-        if let Some((name, op)) = operator {
-            return self.priority_error(name, op.priority, place, atoms);
-        }
-        let expected = match frame.map(|f| f.kind) {
-            None => "an operator or the end of the clause (`.`) is expected",
-            Some(FrameKind::Arguments) => "an operator, `,` or `)` is expected",
-            Some(FrameKind::Items) => "an operator, `,`, `|` or `]` is expected",
-            Some(FrameKind::Tail) => "an operator or `]` is expected",
-            Some(FrameKind::Vector) => "an operator, `,` or `}` is expected",
-            Some(_) => "an operator or `)` is expected",
-        };
-        let found = match token.kind {
-            TokenKind::End => "the clause ends here".to_string(),
-            TokenKind::EndOfText => "the text ends here".to_string(),
-            _ => format!("`{}` cannot follow a complete term", self.text_of(&token)),
-        };
-        let mut error = SyntaxError::new("syntax-error", place, expected).label(found);
-        if let Some(frame) = frame {
-            error.related = Some((frame.start, frame.opened, "inside what opens here".to_string()));
-        }
-        let before = &self.lexer.text()[..token.start as usize];
-        if token.kind == TokenKind::EndOfText {
-            error.help = Some("end the last clause with `.`".to_string());
-        } else if let (TokenKind::End, Some(frame)) = (&token.kind, frame) {
-            let close = match frame.kind {
-                FrameKind::Items | FrameKind::Tail => ']',
-                FrameKind::Vector => '}',
-                _ => ')',
-            };
-            error.help = Some(format!("close it with `{close}` before the `.` that ends the clause"));
-        } else if before.last() == Some(&b'\n') {
-            error.help = Some("if a clause ends before this line, end it with `.`".to_string());
-        } else if self.text_of(&token).starts_with('.') {
-            error.help = Some("the `.` that ends a clause needs a blank or a new line after it".to_string());
-        } else if self.text_of(&token).ends_with('.') {
-            error.help = Some("write a blank before the `.` that ends the clause".to_string());
-        }
-        error
-    }
-}
-
-fn is_bracket(kind: FrameKind) -> bool {
-    !matches!(kind, FrameKind::Infix | FrameKind::Prefix)
 }

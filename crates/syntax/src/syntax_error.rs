@@ -98,6 +98,7 @@ impl SyntaxError {
             LexError::UnclosedComment => {
                 SyntaxError::new("unclosed-comment", (start, start + 2), "a comment is not closed")
                     .label("opens here, and no `*/` follows")
+                    .help("a comment that begins with `/*` ends with `*/`")
             }
             LexError::Radix => {
                 SyntaxError::new("illegal-number", (start, end), "the radix of a number must be 2 to 36")

@@ -154,6 +154,7 @@ fn errors_of_gett_are_reported_with_their_place() {
     expect![[r#"
         {SYNTAX ERROR: in lines 21-23}
         ** an operator, `,` or `)` is expected **
+        ** arguments stand in parentheses, `b(c)`; or is a `,` missing? **
         f(a,
           b
         ** here **

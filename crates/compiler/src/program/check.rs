@@ -1,8 +1,8 @@
 //! What can be wrong with a program as a whole: names that mean nothing.
 
-use crate::program::names::Names;
+use crate::program::names::{Key, Names};
 use crate::program::passive::{Context, type_test};
-use crate::program::suggestions::{Suggestions, Words, nearest_guard};
+use crate::program::suggestions::{Call as LibraryCall, Suggestions, Words, nearest_guard};
 use syntax::diagnostic::Diagnostic;
 use syntax::program::{Call, Clause, GoalKind};
 use syntax::source::{SourceMap, Span};
@@ -112,63 +112,139 @@ impl Checker<'_, '_> {
             return;
         }
         let message = format!("there is no predicate {module_name}:{what}");
-        let mut diagnostic = Diagnostic::error("undefined-predicate", span, message).label("called here");
-        let in_guards =
-            names.guard(name, arity).is_some() || arity == 1 && type_test(atoms.text(name)).is_some();
-        if begins_line {
-            diagnostic = diagnostic.help(JOINED);
-        } else if bare && in_guards {
-            diagnostic =
-                diagnostic.help(format!("{what} is a test: it stands in a guard, before `|` or `->`"));
-        } else if let Some(help) = in_prolog(atoms.text(name), arity).filter(|_| bare) {
-            diagnostic = diagnostic.help(help);
-        } else if let Some((near, near_arity)) = suggestions.nearest(atoms, module, (name, arity), bare) {
-            let prefix = if bare { String::new() } else { format!("{module_name}:") };
-            diagnostic = diagnostic.help(format!("did you mean {prefix}{}?", shown(atoms, near, near_arity)));
-            if near_arity == arity {
-                diagnostic = renamed(diagnostic, self.sources, (name, near), atoms);
-            }
-        } else if let Some(other) = suggestions.elsewhere(module, name, arity) {
-            diagnostic = diagnostic.help(format!("did you mean {}:{what}?", atoms.name(other)));
-            if bare {
-                let module = format!("{}:", written_atom(other, atoms));
-                diagnostic =
-                    diagnostic.fix(format!("write `{module}` before it"), vec![(span.before(), module)]);
-            }
+        let diagnostic = Diagnostic::error("undefined-predicate", span, message).label("called here");
+        let diagnostic = if begins_line {
+            diagnostic.help(JOINED)
         } else if bare {
-            let help = format!(
-                "write its clauses, or call that of another module: `module:{}(..)`",
-                atoms.name(name)
-            );
-            diagnostic = diagnostic.help(help);
-        }
+            self.meant_bare(diagnostic, (module, name, arity), span)
+        } else {
+            self.meant_in_module(diagnostic, (module, name, arity))
+        };
         self.diagnostics.push(diagnostic);
     }
+    /// With what a goal without a module may have been meant to be.
+    fn meant_bare(&mut self, diagnostic: Diagnostic, (module, name, arity): Key, span: Span) -> Diagnostic {
+        let (atoms, names) = (self.atoms, self.names);
+        let suggestions = self.suggestions.get_or_insert_with(|| Suggestions::new(names, atoms));
+        let (what, text) = (shown(atoms, name, arity), atoms.name(name).into_owned());
+        if names.guard(name, arity).is_some() || arity == 1 && type_test(atoms.text(name)).is_some() {
+            return diagnostic.help(format!("{what} is a test: it stands in a guard, before `|` or `->`"));
+        }
+        if let Some(help) = in_other_languages(atoms.text(name), arity) {
+            let is_test = matches!(atoms.text(name), b"==" | b"\\==");
+            let place = if is_test { "a test stands in a guard, before `|` or `->`; " } else { "" };
+            return diagnostic.help(format!("{place}{help}"));
+        }
+        let (same, others) = suggestions.of_library(&text, arity);
+        let qualified = |module: &str| {
+            let module = format!("{module}:");
+            (format!("write `{module}` before it"), vec![(span.before(), module)])
+        };
+        if !same.is_empty() {
+            let diagnostic = diagnostic.help(format!("did you mean {}?", alternatives(&same)));
+            return match &same[..] {
+                [(module, _)] => {
+                    let (title, edits) = qualified(module);
+                    diagnostic.fix(title, edits)
+                }
+                _ => diagnostic,
+            };
+        }
+        if let Some((near, near_arity)) = suggestions.nearest(atoms, module, (name, arity), true) {
+            let diagnostic = diagnostic.help(format!("did you mean {}?", shown(atoms, near, near_arity)));
+            return match near_arity == arity {
+                true => renamed(diagnostic, self.sources, (name, near), atoms),
+                false => diagnostic,
+            };
+        }
+        if let Some(other) = suggestions.elsewhere(module, name, arity) {
+            let (title, edits) = qualified(&written_atom(other, atoms));
+            return diagnostic.help(format!("did you mean {}:{what}?", atoms.name(other))).fix(title, edits);
+        }
+        let library = if others.is_empty() {
+            format!("call that of another module: `module:{text}(..)`")
+        } else {
+            format!("call one of the library: {}", alternatives(&others))
+        };
+        diagnostic.help(format!("write its clauses, or {library}"))
+    }
+    /// The same for a goal of a module.
+    fn meant_in_module(&mut self, diagnostic: Diagnostic, (module, name, arity): Key) -> Diagnostic {
+        let (atoms, names) = (self.atoms, self.names);
+        let suggestions = self.suggestions.get_or_insert_with(|| Suggestions::new(names, atoms));
+        let prints = *atoms.text(module) == *b"io";
+        if let Some(help) = in_other_languages(atoms.text(name), arity).filter(|_| prints) {
+            diagnostic.help(help)
+        } else if let Some((near, near_arity)) = suggestions.nearest(atoms, module, (name, arity), false) {
+            let near_text = shown(atoms, near, near_arity);
+            let diagnostic = diagnostic.help(format!("did you mean {}:{near_text}?", atoms.name(module)));
+            match near_arity == arity {
+                true => renamed(diagnostic, self.sources, (name, near), atoms),
+                false => diagnostic,
+            }
+        } else if let Some(other) = suggestions.elsewhere(module, name, arity) {
+            let what = shown(atoms, name, arity);
+            diagnostic.help(format!("did you mean {}:{what}?", atoms.name(other)))
+        } else {
+            diagnostic
+        }
+    }
+}
+
+/// Calls of the library, as a text: three at most.
+fn alternatives(calls: &[LibraryCall]) -> String {
+    let calls: Vec<String> =
+        calls.iter().take(3).map(|(module, call)| format!("`{module}:{call}`")).collect();
+    calls.join(" or ")
 }
 
 /// For goals that begin a line: a comma behind the last goal of a clause makes a goal of the fact that follows.
 const JOINED: &str = "if this begins a clause, end the one before it with `.`, not with `,`";
 
-/// What stands here for predicates that Prolog has, and that beginners therefore write.
-fn in_prolog(name: &[u8], arity: usize) -> Option<&'static str> {
-    match (name, arity) {
-        (b"is", 2) => Some("`X := 1 + Y` computes integers, `X $:= 1.5 * Y` floats"),
-        (b"write" | b"writeln" | b"print" | b"nl" | b"put_char" | b"format", 0..=2) => {
-            Some("what is written goes by a stream: `io:outstream([print(X), nl])`")
+/// What is written here in place of predicates and tests of other languages.
+fn in_other_languages(name: &[u8], arity: usize) -> Option<&'static str> {
+    use syntax::habits::*;
+    Some(match (name, arity) {
+        (b"is", 2) => COMPUTED,
+        (b"==", 2) => EQUALITIES,
+        (b"\\==", 2) => DIFFERENCES,
+        (b"\\+" | b"not" | b"!", 1) => OPPOSITE,
+        (
+            b"write" | b"writeln" | b"print" | b"nl" | b"put_char" | b"format" | b"println" | b"printf"
+            | b"puts" | b"echo" | b"fwrite" | b"put_chars",
+            _,
+        ) => OUTPUT,
+        (b"read" | b"readline" | b"read_line" | b"get_line" | b"input" | b"get_char" | b"gets", 0..=2) => {
+            INPUT
         }
-        (b"if" | b"while", _) => Some(
-            "a conditional is `( X > 0 -> Goals ; otherwise ; true -> Goals )`; a loop is a predicate that calls itself",
-        ),
+        (b"+" | b"-" | b"*" | b"/" | b"mod", 2) => "an expression is no goal: `Y := X + 1` computes one",
+        (b"if" | b"unless", _) => CONDITIONAL,
+        (b"for" | b"foreach" | b"forall" | b"while" | b"until" | b"repeat", _) => LOOP,
+        (b"between" | b"numlist", 3) => RANGE,
+        (b"case" | b"switch", _) => CASES,
+        (b"++" | b"--", 1) => NEXT,
+        (b"spawn", _) => PROCESS,
+        (b"import" | b"use_module" | b"consult", _) => MODULES,
+        (b"call", 1..) => {
+            "a predicate that is a value, `predicate#(main:p/2)`, is called by `apply(P,{A,B})`"
+        }
+        (b"findall" | b"bagof" | b"setof", 3..) => {
+            "nothing is tried again: a predicate that finds several answers makes a list of them"
+        }
+        (b"assert" | b"asserta" | b"assertz" | b"retract" | b"retractall", 1) => {
+            "clauses stay as they are: what changes is an argument of a process, or a `map` in one"
+        }
+        (b"halt" | b"exit" | b"quit", 0 | 1) => "`unix:exit(0)` ends the run",
+        (b"fail" | b"false", 0) => {
+            "nothing is tried again: a goal that no clause takes ends the run; an answer `no` is an argument"
+        }
         (b"otherwise" | b"alternatively", 0) => {
-            Some("it stands on a line of its own: end the clause before it with `.`, not with `,`")
+            "it stands on a line of its own: end the clause before it with `.`, not with `,`"
         }
-        (b"!", 0) => Some("there is no cut: a guard chooses the clause for good, `p(X) :- X > 0 | ..`"),
-        _ => None,
-    }
+        (b"!", 0) => "there is no cut: a guard chooses the clause for good, `p(X) :- X > 0 | ..`",
+        _ => return None,
+    })
 }
-
-/// For programs that mean `==`.
-const EQUALITIES: &str = "equal terms are written `X = Y`, equal integers `X =:= Y`, equal floats `X $=:= Y`";
 
 /// Reports a guard goal that is no guard builtin.
 pub(crate) fn unknown_guard(context: &mut Context<'_, '_>, name: Atom, arity: usize, span: Span) {
@@ -178,15 +254,16 @@ pub(crate) fn unknown_guard(context: &mut Context<'_, '_>, name: Atom, arity: us
     let mut diagnostic = Diagnostic::error("unknown-guard", span, format!("{what} is not a guard builtin"))
         .label("not a guard");
     let arities: Vec<String> = guards.arities(name).iter().map(|&arity| shown(atoms, name, arity)).collect();
-    if *atoms.text(name) == *b"==" {
-        diagnostic = diagnostic.help(EQUALITIES);
-    } else if arity == 0 && matches!(atoms.text(name), b"otherwise" | b"alternatively") {
+    let foreign = || in_other_languages(atoms.text(name), arity);
+    if arity == 0 && matches!(atoms.text(name), b"otherwise" | b"alternatively") {
         let name = atoms.name(name);
         diagnostic = diagnostic.help(format!(
             "`{name}.` stands on a line of its own before the clause, in a conditional `; {name} ; true -> ..`"
         ));
     } else if !arities.is_empty() {
         diagnostic = diagnostic.help(format!("there is {}", arities.join(", ")));
+    } else if let Some(help) = foreign() {
+        diagnostic = diagnostic.help(help);
     } else if let Some((near, near_arity)) = nearest_guard(&guards, atoms, name, arity) {
         diagnostic = diagnostic.help(format!("did you mean {}?", shown(atoms, near, near_arity)));
         if near_arity == arity {

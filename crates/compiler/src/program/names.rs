@@ -45,6 +45,8 @@ pub(crate) struct Names<'a> {
     /// builtins have the usual one.
     usual: FxHashMap<Atom, Atom>,
     earlier: &'a FxHashMap<Key, Earlier>,
+    /// What the library has of a name ([`Known::library`](crate::Known::library)).
+    pub(crate) library: fn(&str) -> Vec<(&'static str, &'static str)>,
     /// Predicates of the program, with their modules.
     pub(crate) predicates: Vec<(&'a Module, &'a Predicate)>,
     defined: FxHashMap<Key, Index>,
@@ -62,6 +64,7 @@ impl<'a> Names<'a> {
             qualified_guard: FxHashMap::default(),
             usual: FxHashMap::default(),
             earlier: options.known.predicates,
+            library: options.known.library,
             predicates: Vec::new(),
             defined: FxHashMap::default(),
             numbers: Vec::new(),

@@ -16,7 +16,11 @@ pub(crate) struct Suggestions {
     /// Modules by what they have.
     having: FxHashMap<(Atom, usize), Vec<Atom>>,
     pairs_left: usize,
+    library: fn(&str) -> Vec<Call>,
 }
+
+/// A module of the library, and how one of its predicates is called.
+pub(crate) type Call = (&'static str, &'static str);
 
 /// Names with their letters and arities.
 #[derive(Default)]
@@ -59,7 +63,8 @@ impl Suggestions {
         let all_arities = modules.values_mut().flat_map(|words| words.arities.values_mut());
         all_arities.for_each(|arities| arities.sort_unstable());
         having.values_mut().for_each(|modules| modules.sort_unstable());
-        Suggestions { modules, bare: Words::new(atoms, names.bare()), having, pairs_left: PAIRS_MAX }
+        let (bare, library) = (Words::new(atoms, names.bare()), names.library);
+        Suggestions { modules, bare, having, pairs_left: PAIRS_MAX, library }
     }
     /// True if anything is known of a module.
     pub(crate) fn has_module(&self, module: Atom) -> bool {
@@ -77,6 +82,11 @@ impl Suggestions {
     /// Another module that has a predicate of this name and arity.
     pub(crate) fn elsewhere(&self, module: Atom, name: Atom, arity: usize) -> Option<Atom> {
         self.having.get(&(name, arity))?.iter().copied().find(|&other| other != module)
+    }
+    /// What the library has of this name: with as many arguments, and with others.
+    pub(crate) fn of_library(&self, name: &str, arity: usize) -> (Vec<Call>, Vec<Call>) {
+        let arguments = |call: &Call| call.1.matches(',').count() + 1;
+        (self.library)(name).into_iter().partition(|call| arguments(call) == arity)
     }
     /// What a call in `module` could name whose name is most like this one.
     pub(crate) fn nearest(

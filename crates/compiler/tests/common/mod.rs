@@ -66,7 +66,7 @@ pub(crate) fn compile(text: &str) -> Compiled {
     let builtins = builtins();
     let earlier = FxHashMap::default();
     let options = Options {
-        known: Known { builtins: &builtins, predicates: &earlier },
+        known: Known { builtins: &builtins, predicates: &earlier, library: |_| vec![] },
         first_predicate: 100,
         first_constant: 0,
         roots: None,

@@ -10,9 +10,12 @@ use term::{Atom, Word};
 /// `generic:call` takes a predicate and at most this number of arguments.
 const CALL_ARGUMENTS_MAX: usize = 32;
 
+/// What an argument must be that is called.
+const EXPECTED: &str = "a predicate, as `predicate#(module:name/arity)`";
+
 fn predicate(worker: &Worker, position: usize, word: Word) -> Result<PredicateId, Outcome> {
     let word = known(word)?;
-    worker.predicate_value(word).ok_or_else(|| wrong(worker, position, "a predicate object", word))
+    worker.predicate_value(word).ok_or_else(|| wrong(worker, position, EXPECTED, word))
 }
 
 /// `m:p/2`

@@ -1,8 +1,10 @@
 //! Expressions of `:=`, `$:=`, `~(..)`, `$~(..)` and comparisons.
 
 use super::keys::Key;
+use super::named::plus;
 use super::{Expander, Scope, Section};
 use crate::diagnostic::Diagnostic;
+use crate::habits::JOIN;
 use crate::program::{Expr, Term, TermKind};
 use crate::source::Span;
 use crate::tree::{NodeId, NodeKind};
@@ -24,26 +26,6 @@ pub(super) fn int_operation(key: Key, operands: usize) -> Option<IntOp> {
         (RightShift, 2) => IntOp::Shr,
         (Minus, 1) => IntOp::Neg,
         (Backslash, 1) => IntOp::Not,
-        _ => return None,
-    })
-}
-
-/// The integer operation that a builtin's name stands for: `add/3` has two operands and a result.
-pub(super) fn named_int_operation(key: Key, arity: usize) -> Option<IntOp> {
-    use Key::*;
-    Some(match (key, arity) {
-        (Add, 3) | (PlusName, 2) => IntOp::Add,
-        (Subtract, 3) => IntOp::Sub,
-        (Multiply, 3) => IntOp::Mul,
-        (DivideName, 3) => IntOp::Div,
-        (Modulo, 3) => IntOp::Mod,
-        (And, 3) => IntOp::And,
-        (Or, 3) => IntOp::Or,
-        (ExclusiveOr, 3) => IntOp::Xor,
-        (ShiftLeft, 3) => IntOp::Shl,
-        (ShiftRight, 3) => IntOp::Shr,
-        (Complement, 2) => IntOp::Not,
-        (MinusName, 2) => IntOp::Neg,
         _ => return None,
     })
 }
@@ -195,6 +177,8 @@ impl Expander<'_, '_, '_> {
             return self.report(error.label("cannot be computed with").help(instead));
         } else if kind == "integer" && matches!(self.tree.node(id).kind, NodeKind::Float(_)) {
             "`:=` computes integers; floats are computed by `$:=`, as in `X $:= 1.5 + Y`"
+        } else if let NodeKind::String(_) = self.tree.node(id).kind {
+            JOIN
         } else if kind == "integer" {
             "integers have `+ - * / mod /\\ \\/ xor << >>`, unary `+ - \\(X)`, and `int(FloatExpression)`"
         } else {
@@ -226,15 +210,4 @@ impl Expander<'_, '_, '_> {
 /// A constant of a wrong type in a guard: the guard fails, and the compiler says so.
 fn never_commits(scope: &Scope, term: &Term) -> bool {
     scope.section != Section::Body && !matches!(term.kind, TermKind::Struct(..))
-}
-
-/// `+X`.
-pub(super) fn plus(operand: Expr, span: Span) -> Expr {
-    match operand {
-        Expr::Term(term @ Term { kind: TermKind::Int(_) | TermKind::BigInt(_), .. }) => Expr::Term(term),
-        operand => {
-            let zero = Expr::Term(Term { span, kind: TermKind::Int(0) });
-            Expr::Int(IntOp::Add, span, vec![zero, operand])
-        }
-    }
 }

@@ -1,9 +1,11 @@
 //! Body goals, update goals and pragmas.
 
+use super::expressions::int_operation;
 use super::guards::{condition, float_method, order};
 use super::keys::Key;
 use super::{Expander, Scope, Section};
 use crate::diagnostic::Diagnostic;
+use crate::habits::DIFFERENCES;
 use crate::program::{Call, Expr, Goal, GoalKind, Guard, GuardKind, Pragma, Term, TermKind};
 use crate::source::Span;
 use crate::tree::{NodeId, NodeKind};
@@ -91,6 +93,11 @@ impl Expander<'_, '_, '_> {
                     .report(error.label("another one").help("in a conditional write `->` after the guard"));
             }
             (Some(Key::Unify), &[left, right]) => {
+                if let (Some(key), parts) = self.structure(right)
+                    && int_operation(key, parts.len()).is_some()
+                {
+                    self.warn_of_change(left, right, span);
+                }
                 let kind = GoalKind::Unify(self.term(scope, left), self.term(scope, right));
                 scope.body.push(Goal { span, kind });
                 true
@@ -164,6 +171,10 @@ impl Expander<'_, '_, '_> {
             let warning = Diagnostic::warning("send-in-guard", span, message);
             self.report(warning.label("compares nothing").help(meant));
         }
+        if key == Key::DivUpdate && scope.section == Section::Guard {
+            let warning = Diagnostic::warning("send-in-guard", span, "`/=` divides a variable");
+            self.report(warning.label("compares nothing").help(DIFFERENCES));
+        }
         let Some(variable) = self.variable_of(state) else {
             let span = self.span(state);
             let error = Diagnostic::error("illegal-update", span, "an update goal needs a variable here");
@@ -175,7 +186,8 @@ impl Expander<'_, '_, '_> {
         true
     }
 
-    /// `I := I + 1`, from other languages: it waits for ever, or compares two different numbers.
+    /// `I := I + 1` and `I = I + 1`, from other languages: it waits for ever, compares two different numbers, or makes
+    /// a term without an end.
     fn warn_of_change(&mut self, left: NodeId, right: NodeId, span: Span) {
         let Some(variable) = self.variable_of(left).filter(|_| self.variable_of(right).is_none()) else {
             return;

@@ -162,6 +162,12 @@ impl Expander<'_, '_, '_> {
             (b"ln", 1, false) => "write `log(X)`".into(),
             (b"pi", 0, false) => "write `3.141592653589793`, or `4.0*atan(1.0)`".into(),
             (b"e", 0, false) => "write `exp(1.0)`".into(),
+            ([first, ..], 1.., _) if first.is_ascii_lowercase() => {
+                let name = String::from_utf8_lossy(name);
+                format!(
+                    "write `=` to unify with a term; the result of a predicate is an argument, `{name}(X,V)`"
+                )
+            }
             _ => return None,
         })
     }

@@ -317,7 +317,7 @@ impl<'c, 'a, 't> Expander<'c, 'a, 't> {
                 "a clause is `Head :- Guard | Body.`; `->` stands in conditionals: `( Guard -> Body ; otherwise ; \
                  true -> Body )`"
             } else {
-                "a head is `name(arguments)`; check whether the clause before this ends with `.`"
+                "a clause is `Head :- Guard | Body.`, a head `name(arguments)`; or does the clause before this not end with `.`?"
             };
             let name = self.context.atoms.name(form.name).into_owned();
             let error = Diagnostic::error(

@@ -1,23 +1,26 @@
 //! Arithmetic builtins that are called by their names: `add(X,Y,Z)` is `Z := X + Y`.
 
-use super::Context;
-use super::expressions::{named_int_operation, plus};
-use super::keys::Key;
-use super::terms::assignment;
+use super::keys::{Key, Keys};
 use crate::program::{Clause, Expr, GoalKind, Term, TermKind};
 use crate::source::Span;
-use term::Atom;
 use term::abi::IntOp;
 use term::symbol::NIL;
+use term::{Atom, AtomTable};
 
 /// Makes assignments of a clause's calls of arithmetic builtins. `is_own` says which names the module defines itself:
 /// they are meant, then.
-pub(crate) fn assign(clause: &mut Clause, context: &Context<'_>, is_own: impl Fn(Atom, usize) -> bool) {
+pub(crate) fn assign(
+    clause: &mut Clause,
+    keys: &Keys,
+    atoms: &AtomTable,
+    is_own: impl Fn(Atom, usize) -> bool,
+) {
     for goal in &mut clause.body {
         if let GoalKind::Call(call) = &mut goal.kind
             && call.module.is_none()
             && !is_own(call.name, call.arguments.len())
-            && let Some((target, expression)) = arithmetic(context, call.name, &mut call.arguments, goal.span)
+            && let Some((target, expression)) =
+                arithmetic(keys, atoms, call.name, &mut call.arguments, goal.span)
         {
             goal.kind = assignment(target, expression);
         }
@@ -26,15 +29,16 @@ pub(crate) fn assign(clause: &mut Clause, context: &Context<'_>, is_own: impl Fn
 
 /// The result and the expression. `None` takes nothing from the arguments.
 fn arithmetic(
-    context: &Context<'_>,
+    keys: &Keys,
+    atoms: &AtomTable,
     name: Atom,
     arguments: &mut Vec<Term>,
     span: Span,
 ) -> Option<(Term, Expr)> {
-    if let Some(key) = context.keys.get(name) {
+    if let Some(key) = keys.get(name) {
         return integers(key, arguments, span);
     }
-    let method = context.atoms.text(name).strip_prefix(b"floating_point_")?;
+    let method = atoms.text(name).strip_prefix(b"floating_point_")?;
     let (operation, arity) =
         *FLOAT_BUILTINS.iter().find(|(n, _)| n.as_bytes() == method || *n == "pow" && method == b"power")?;
     if arguments.len() != arity {
@@ -87,3 +91,48 @@ const FLOAT_BUILTINS: &[(&str, usize)] = &[
     ("ceil", 2),
     ("floor", 2),
 ];
+
+/// The integer operation that a builtin's name stands for: `add/3` has two operands and a result.
+fn named_int_operation(key: Key, arity: usize) -> Option<IntOp> {
+    use Key::*;
+    Some(match (key, arity) {
+        (Add, 3) | (PlusName, 2) => IntOp::Add,
+        (Subtract, 3) => IntOp::Sub,
+        (Multiply, 3) => IntOp::Mul,
+        (DivideName, 3) => IntOp::Div,
+        (Modulo, 3) => IntOp::Mod,
+        (And, 3) => IntOp::And,
+        (Or, 3) => IntOp::Or,
+        (ExclusiveOr, 3) => IntOp::Xor,
+        (ShiftLeft, 3) => IntOp::Shl,
+        (ShiftRight, 3) => IntOp::Shr,
+        (Complement, 2) => IntOp::Not,
+        (MinusName, 2) => IntOp::Neg,
+        _ => return None,
+    })
+}
+
+/// `+X`.
+pub(super) fn plus(operand: Expr, span: Span) -> Expr {
+    match operand {
+        Expr::Term(term @ Term { kind: TermKind::Int(_) | TermKind::BigInt(_), .. }) => Expr::Term(term),
+        operand => {
+            let zero = Expr::Term(Term { span, kind: TermKind::Int(0) });
+            Expr::Int(IntOp::Add, span, vec![zero, operand])
+        }
+    }
+}
+
+/// The goal `target := expression`. Something that is neither a number nor an expression is unified (the warning is
+/// given where it was read).
+pub(super) fn assignment(target: Term, expression: Expr) -> GoalKind {
+    match expression {
+        Expr::Term(term) if !is_integer_operand(&term) => GoalKind::Unify(target, term),
+        expression => GoalKind::Assign(target, expression),
+    }
+}
+
+/// May be an operand of integer arithmetic.
+fn is_integer_operand(term: &Term) -> bool {
+    matches!(term.kind, TermKind::Var(_) | TermKind::Int(_) | TermKind::BigInt(_))
+}

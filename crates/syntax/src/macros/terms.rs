@@ -1,6 +1,7 @@
 //! Terms and the macros inside them.
 
 use super::keys::Key;
+use super::named::assignment;
 use super::{Expander, Scope, Section};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::{TokenKind, radix_integer};
@@ -304,20 +305,5 @@ fn negative(value: TokenKind) -> TokenKind {
         TokenKind::Int(value) => TokenKind::Int(-value),
         TokenKind::BigInt(value) => crate::lexer::integer(-*value),
         other => other,
-    }
-}
-
-/// May be an operand of integer arithmetic.
-fn is_integer_operand(term: &Term) -> bool {
-    matches!(term.kind, TermKind::Var(_) | TermKind::Int(_) | TermKind::BigInt(_))
-}
-
-/// The goal `target := expression`. Something that is neither a number nor an expression is unified (the warning is
-/// given where it was
-/// read).
-pub(super) fn assignment(target: Term, expression: Expr) -> GoalKind {
-    match expression {
-        Expr::Term(term) if !is_integer_operand(&term) => GoalKind::Unify(target, term),
-        expression => GoalKind::Assign(target, expression),
     }
 }

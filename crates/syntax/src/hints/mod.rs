@@ -2,15 +2,13 @@
 //!
 //! A hint looks at the tokens up to the wrong place only. It never decides whether something is wrong.
 
+mod words;
+
+use crate::habits::DIFFERENCES;
 use crate::lexer::{Lexer, Token, TokenKind, is_layout, is_symbol};
 use crate::operators::OpTable;
 use crate::syntax_error::SyntaxError;
 use term::AtomTable;
-
-/// Words of conditionals elsewhere: they stand before a condition, or between the parts.
-const BEFORE_CONDITION: [&[u8]; 3] = [b"if", b"unless", b"while"];
-const BETWEEN_PARTS: [&[u8]; 8] =
-    [b"then", b"else", b"elseif", b"elsif", b"elif", b"endif", b"end_if", b"do"];
 
 /// In place of macros of a program's own.
 pub(crate) const NO_MACROS: &str =
@@ -58,13 +56,16 @@ pub(crate) fn hint(
         return slip.comment();
     }
     slip.comment()
-        .or_else(|| slip.conditional())
+        .or_else(|| slip.quotes())
         .or_else(|| slip.macro_directive())
+        .or_else(|| slip.foreign_word())
         .or_else(|| slip.number())
         .or_else(|| slip.melted_operators())
         .or_else(|| slip.blank_before_arguments())
         .or_else(|| slip.comma_for_point())
         .or_else(|| slip.missing_points())
+        .or_else(|| slip.remainder())
+        .or_else(|| slip.missing_brackets())
 }
 
 impl Slip<'_> {
@@ -121,18 +122,20 @@ impl Slip<'_> {
         })
     }
 
-    fn conditional(&self) -> Option<String> {
-        let after = self.last().is_some_and(|token| BEFORE_CONDITION.contains(&self.of(token)));
-        let loops = self.before.iter().rev().take(64).any(|token| self.of(token) == b"while");
-        if !after && !BETWEEN_PARTS.contains(&self.wrong()) {
+    /// `"say "hi""`, and a text that has swallowed lines because a quote is missing.
+    fn quotes(&self) -> Option<String> {
+        let last = self.last()?;
+        if !matches!(last.kind, TokenKind::String(_) | TokenKind::QuotedAtom(_)) {
             return None;
         }
-        Some(match loops {
-            true => "a loop is a predicate that calls itself, with a clause for each case: `p(N) :- N > 0 | ..`".into(),
-            false => "a conditional is `( X > 0 -> Goals ; otherwise ; true -> Goals )`; or write a clause for each case: \
-                      `p(X) :- X > 0 | Goals.`"
-                .into(),
-        })
+        let text = self.of(last);
+        let (quote, line) = (char::from(text[0]), self.line(last));
+        if text.contains(&b'\n') {
+            return Some(format!("this text begins in line {line}: does a `{quote}` miss there?"));
+        }
+        let goes_on = self.wrong().first().is_some_and(u8::is_ascii_alphanumeric);
+        (goes_on && last.end as usize == self.start)
+            .then(|| format!("to have `{quote}` inside a text, write it twice: `{quote}say {quote}{quote}hi{quote}{quote}{quote}`"))
     }
 
     /// `:- macro_module m`: an operator of PIMOS.
@@ -190,10 +193,7 @@ impl Slip<'_> {
         let (wrong, rest) = (self.wrong(), &self.text[self.end..]);
         // `!` is a token of its own.
         if wrong == b"<>" || wrong == b"!" && rest.starts_with(b"=") {
-            return Some("different integers are written `X =\\= Y`, different terms `X \\= Y`".into());
-        }
-        if wrong == b"&&" {
-            return Some("conditions that must all hold are joined by `,`".into());
+            return Some(DIFFERENCES.into());
         }
         if let Some((b'.', operator)) = wrong.split_last()
             && !operator.is_empty()
@@ -244,17 +244,47 @@ impl Slip<'_> {
             .then(|| "each term ends with `.` and a blank or a new line: `1. 2. 3.`".into())
     }
 
+    /// `X % 2`: the rest of the line is a comment.
+    fn remainder(&self) -> Option<String> {
+        let last = self.last()?;
+        let line = self.text[last.end as usize..self.start].split(|&byte| byte == b'\n').next()?;
+        let goal = self.before.iter().rev().take_while(|token| token.kind != TokenKind::Punctuation(b','));
+        let computes = goal.map(|token| self.of(token)).any(|text| matches!(text, b":=" | b"=:=" | b"=\\="));
+        (computes && line.trim_ascii_start().starts_with(b"% "))
+            .then(|| "`%` begins a comment; the remainder of a division is `X mod Y`".into())
+    }
+
+    /// `f X` and `[1 2]`.
+    fn missing_brackets(&self) -> Option<String> {
+        let last = self.last()?;
+        let between = &self.text[last.end as usize..self.start];
+        let first = self.wrong().first()?;
+        let is_value = first.is_ascii_alphanumeric() || matches!(first, b'_' | b'"' | b'\'' | b'[' | b'{');
+        if !is_value || between.is_empty() || between.contains(&b'\n') {
+            return None;
+        }
+        let (name, wrong) = (shown(self.of(last)), shown(self.wrong()));
+        let argument = if first.is_ascii_alphanumeric() { &wrong[..] } else { ".." };
+        match last.kind {
+            TokenKind::Atom(_) if !name.starts_with(|c: char| c.is_ascii_lowercase()) => None,
+            TokenKind::Atom(_) => {
+                Some(format!("arguments stand in parentheses, `{name}({argument})`; or is a `,` missing?"))
+            }
+            _ => Some(format!("a `,` or an operator is missing before `{wrong}`")),
+        }
+    }
+
     /// A clause that ends with `,`: the next one, or the end, comes too early.
     fn comma_for_point(&self) -> Option<String> {
         let is_comma = |token: &Token| token.kind == TokenKind::Punctuation(b',');
         let is_arrow = |text: &[u8]| text == b":-" || text == b"-->";
         let wrong = self.wrong();
         if wrong.is_empty() || wrong == b"." {
-            let comma = self.last().filter(|token| is_comma(token))?;
-            let line = self.line(comma);
+            let last = self.last().filter(|token| is_comma(token) || self.of(token) == b";")?;
+            let (line, sign) = (self.line(last), shown(self.of(last)));
             return Some(match wrong {
-                b"" => format!("the last clause ends with `.`, not with the `,` of line {line}"),
-                _ => "leave out the `,` before the `.` that ends the clause".into(),
+                b"" => format!("the last clause ends with `.`, not with the `{sign}` of line {line}"),
+                _ => format!("leave out the `{sign}` before the `.` that ends the clause"),
             });
         }
         let earlier = || self.before.iter().any(|token| is_arrow(self.of(token)));
@@ -359,6 +389,88 @@ mod tests {
         ];
         all(&texts, "a conditional is `( X > 0 -> Goals ; otherwise ; true -> Goals )`");
         all(&["p(X) :- while X > 0 do q.", "p(X) :- while (X > 0) q."], "a loop is a predicate");
+    }
+
+    #[test]
+    fn words_of_other_languages() {
+        let opposite = ["p(X) :- not q(X).", "p(X) :- not X = 1 | q.", "p(X) :- !q(X)."];
+        all(&opposite, "there is no `not`");
+        let loops = [
+            "p(L) :- for X in L do q(X).",
+            "p(L) :- for (X = 1; X < 3; X += 1) q(X).",
+            "p(L) :- for(X in L) { q(X) }.",
+            "for x in range(10):\n  q(x)\n",
+            "p(X) :- while(X > 0) { q(X) }.",
+            "p(X) :- until X > 0 q.",
+        ];
+        all(&loops, "a loop is a predicate that calls itself");
+        let cases = [
+            "p(X) :- case X of 1 -> a; 2 -> b end.",
+            "p(X,Y) :- Y = case (X) of 1 -> a end.",
+            "p(X) :- switch (X) { case 1: q; }.",
+            "p(X) :- match X with 1 -> q.",
+        ];
+        all(&cases, "each case is a clause of its own");
+        let values = [
+            "p(L,M) :- lists:map(fun(X) -> X*2 end,L,M).",
+            "p(L,M) :- lists:map(lambda X: X*2,L,M).",
+            "p(L,M) :- lists:map(\\X -> X*2,L,M).",
+            "p(L,M) :- lists:map(fun double/2,L,M).",
+        ];
+        all(&values, "`predicate#(main:double/2)`");
+        all(&["p(Y) :- let X = Y+1, q(X).", "p(Y) :- var X = 1."], "a variable begins with a capital letter");
+        all(&["def p(x):\n  return x\n", "func p(x int) {}", "p(X) :- return X."], "a result is an argument");
+        all(&["p(X) when X > 0 -> q.", "p(X) :- when X > 0, q."], "between `:-` and `|`");
+        all(
+            &["p :- begin q, r end.", "p(X) { q(X) }.", "p(X) <- q(X)."],
+            "the goals of a body stand behind `:-`",
+        );
+        all(&["p :- receive X -> q(X) end."], "messages are elements of a list");
+        all(&["p(P) :- P ! hello."], "a message goes on a stream");
+        all(&["p :- try q catch E -> r end."], "`try(Goal,R)`");
+        all(&["import lists\np.", "from lists import map\n", "package main\n"], "nothing is imported");
+        all(&["class P:\n  pass\n"], "nothing is declared");
+        all(&["p(X) :- print X.", "p :- echo \"a\"."], "goes by a stream");
+        let conditions =
+            ["p(X) :- X > 0 and X < 5 | q.", "p(X) :- X > 0 or X < 5 | q.", "p(X) :- X > 0 || X < 5 | q."];
+        all(&conditions, "joined by `,`");
+        all(&["p(L,M) :- M = [X*2 || X <- L].", "p(L,M) :- M = [X*2 for X in L]."], "`lists:map(P,Xs,Ys)`");
+        all(&["p(L) :- L = [1..10]."], "`lists:range(1,10,L)`");
+        all(&["p(V,X) :- X = V[0].", "p(V,X) :- X = V[I]."], "`vector_element(V,0,X)`");
+        all(&["p(V,X) :- X = V.name.", "p(X) :- fmt.Println(X)."], "`module:p(X)`");
+        all(&["p(A,B) :- q(A ++ B)."], "`strings:concat([A,B],C)`");
+        all(&["p(X) :- q(f\"a{X}\")."], "`format:to(");
+        all(&["p(X) :- Y := X div 2, q(Y).", "p(X) :- Y := X rem 2, q(Y)."], "`X mod Y`");
+        all(&["p(X) :- Y := X % 2, q(Y).\nr(X).", "p(X) :- q, 1 =:= X % 2.\nr."], "`X mod Y`");
+        all(&["p(X) :- Y := X & 2, q(Y)."], "`X /\\ Y`");
+        all(&["p(X,Y) :- X =/= Y | q."], "`X =\\= Y`");
+        all(&["p(X,Y) :- X === Y | q."], "`X =:= Y`");
+    }
+
+    #[test]
+    fn words_that_are_names_here() {
+        // What follows is wrong, and the word is none of another language.
+        for text in ["p(X) :- q(from, X Y).", "p(X) :- match(X) q.", "p(X) :- type(X) r.", "p :- (a, b c)."] {
+            let help = help(text);
+            assert!(help.contains("is missing") || help.contains("parentheses"), "{text}: {help}");
+        }
+    }
+
+    #[test]
+    fn quotes_brackets_and_commas_that_are_missing() {
+        all(&["p(X) :- q([1,2)."], "`[` is closed by `]`, not by `)`");
+        all(&["p(X) :- q(f(1,2]."], "`(` is closed by `)`, not by `]`");
+        all(&["p(X) :- q({1,2]."], "`{` is closed by `}`, not by `]`");
+        all(&["p(X) :- q(1,2))."], "nothing is open here that `)` closes");
+        all(&["p(X) :- q(\"unclosed).\nr(X) :- s(\"abc\")."], "begins in line 1: does a `\"` miss there?");
+        all(&["p(X) :- q('it's).\nr."], "write it twice: `'say ''hi'''`");
+        all(&["p :- q(\"say \"hi\"\")."], "write it twice: `\"say \"\"hi\"\"\"`");
+        all(&["p :- q(\"abc).\n"], "a string ends with the quote");
+        all(&["p :- /* q.\nr."], "ends with `*/`");
+        all(&["p(X) :- q([1 2])."], "is missing before `2`");
+        all(&["p x = x + 1\n", "p(X) :- q X."], "arguments stand in parentheses");
+        all(&["p(X) :- q(X); r(X);\n"], "not with the `;` of line 1");
+        all(&["p(X) :- q(X); r(X);.\ns."], "leave out the `;`");
     }
 
     #[test]
