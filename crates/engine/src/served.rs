@@ -9,13 +9,14 @@ use syntax::tree::{NodeId, NodeKind, Tree};
 use term::{AtomTable, symbol};
 
 /// Messages that streams of module `io` take, and whether those of `klicio` and `unix` do, too.
-const SIMPLE: [(&str, bool); 7] = [
+const SIMPLE: [(&str, bool); 8] = [
     ("print", false),
     ("puts", false),
     ("flush", false),
     ("putc", true),
     ("nl", true),
     ("getc", true),
+    ("getl", true),
     ("sync", true),
 ];
 

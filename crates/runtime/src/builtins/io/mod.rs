@@ -53,7 +53,7 @@ pub fn has_output() -> bool {
 /// The messages that streams and request streams take here, and no clause of the library.
 const MESSAGES: [&str; 4] = [
     "accept accept2 access addop append_open bind cd chmod connect connect2 fclose feof fflush flush fork format",
-    "fork_with_pipes fread fseek ftell fwrite getc getenv gett getwt kill linecount mktemp nl on_error pipe",
+    "fork_with_pipes fread fseek ftell fwrite getc getenv getl gett getwt kill linecount mktemp nl on_error pipe",
     "print putc putenv puts putt puttq putwt putwtq read_open rmop signal_stream status stderr stdin stdio",
     "stdout string_input string_output sync system umask ungetc unlink update_open write_open",
 ];

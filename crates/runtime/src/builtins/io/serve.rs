@@ -227,7 +227,7 @@ fn in_message(worker: &mut Worker, place: usize, message: Word, outcome: Outcome
 }
 
 /// What a stream of module `io` understands.
-const SIMPLE: &str = "a stream of module `io` understands print(T), puts(S), format(S,Ts), putc(C), nl, flush, getc(C) and sync(R)";
+const SIMPLE: &str = "a stream of module `io` understands print(T), puts(S), format(S,Ts), putc(C), nl, flush, getc(C), getl(L) and sync(R)";
 /// What one of `klicio` or `unix` does that writes.
 const WRITES: &str = "a stream to write to understands putt(T), fwrite(S), putc(C), nl, fflush(R), fclose(R) and \
                       others (docs/library.md)";

@@ -212,6 +212,7 @@ pub(super) fn handle_message(worker: &mut Worker, place: usize, message: Word) -
         (symbol::PUTS, [text]) if writes && simple => put_string(worker, place, *text),
         (symbol::FLUSH, []) if writes && simple => flush(worker, place),
         (symbol::GETC, [answer]) if reads => get_byte(worker, place, *answer),
+        (name, [answer]) if reads && is_getl(worker, name) => get_line(worker, place, *answer),
         (name, [_, _]) if simple && writes && is_format(worker, name) => {
             write_template(worker, place, message)
         }
@@ -477,6 +478,35 @@ fn get_byte(worker: &mut Worker, place: usize, answer: Word) -> Step {
     let Some(file) = input_file(worker, place) else { return Step::Unknown };
     let byte = ready!(worker, file.get_byte());
     give(worker, answer, Word::small(byte.map_or(-1, i64::from)))
+}
+
+#[cold]
+fn is_getl(worker: &Worker, name: Atom) -> bool {
+    worker.atoms.text(name) == b"getl"
+}
+
+/// `getl(L)`: the next line as a string, without its end; `end_of_file` behind the last one.
+fn get_line(worker: &mut Worker, place: usize, answer: Word) -> Step {
+    let mut known = 0;
+    let line = loop {
+        step!(worker.may_go_on(known));
+        let Some(file) = input_file(worker, place) else { return Step::Unknown };
+        let bytes = ready!(worker, file.peek_more(known));
+        if let Some(at) = bytes.iter().skip(known).position(|&byte| byte == b'\n') {
+            break file.take(known + at + 1);
+        }
+        if bytes.len() <= known {
+            break file.take(known);
+        }
+        known = bytes.len();
+    };
+    if line.is_empty() {
+        return give(worker, answer, Word::atom(symbol::END_OF_FILE));
+    }
+    let whole = line.strip_suffix(b"\n").map_or(&line[..], |line| line.strip_suffix(b"\r").unwrap_or(line));
+    step!(worker.may_go_on(2 * line.len()));
+    let string = worker.string(whole);
+    give(worker, answer, string)
 }
 
 fn unget_byte(worker: &mut Worker, place: usize, code: Word) -> Step {

@@ -151,6 +151,7 @@ fn react(machine: &mut Machine, place: usize, message: Id) -> Reaction {
             let byte = machine.world.take(input, 1).first().map_or(-1, |byte| i64::from(*byte));
             give(machine, *answer, Value::Int(byte))
         }
+        ("getl", [answer]) if reads => get_line(machine, input, *answer),
         _ if simple => Reaction::Unknown,
         ("putt" | "puttq" | "putwt" | "putwtq", [term]) if writes => {
             start_writing(machine, place, message, *term)
@@ -167,6 +168,20 @@ fn react(machine: &mut Machine, place: usize, message: Id) -> Reaction {
         (_, _) if reads => react_reading(machine, place, &name, &arguments),
         _ => react_any(machine, place, &name, &arguments),
     }
+}
+
+/// The next line without its end, or `end_of_file`.
+fn get_line(machine: &mut Machine, input: usize, answer: Id) -> Reaction {
+    let end = machine.world.rest(input).iter().position(|&byte| byte == b'\n');
+    if end.is_none() && machine.is_open_pipe(input) {
+        return Reaction::Wait(machine.pipe_variable(input));
+    }
+    let line = machine.world.take(input, end.map_or(usize::MAX, |at| at + 1));
+    if line.is_empty() {
+        return give(machine, answer, Value::Atom(symbol::END_OF_FILE));
+    }
+    let whole = line.strip_suffix(b"\n").map_or(&line[..], |line| line.strip_suffix(b"\r").unwrap_or(line));
+    give(machine, answer, Value::String(whole.into()))
 }
 
 /// Messages to streams that are read.
