@@ -23,4 +23,4 @@ mod kernels;
 mod memory;
 
 pub use builtins::natives;
-pub use memory::{Arrays, FILE_BYTES};
+pub use memory::{Arrays, FILE_BYTES, View};

@@ -1,10 +1,12 @@
 //! Where arrays are, and which places are free.
 
 use crate::distant::Distant;
+use base::lock;
 use dsm::fault::Common;
 use dsm::{Use, WORD};
 use fabric::NodeId;
 use runtime::builtins::error;
+use runtime::native::Outcome;
 use runtime::node::{Answer, Node, Terms};
 use runtime::outcome::ErrorKind;
 use runtime::worker::Kept;
@@ -23,7 +25,30 @@ const LEAST_BYTES: u64 = 16 << 20;
 
 /// The memory of all arrays of a run, for the nodes of this process; if they have copies of its pages, for one of them.
 #[derive(Clone, Default)]
-pub struct Arrays(Arc<Inner>);
+pub struct Arrays {
+    inner: Arc<Inner>,
+    /// Of a node that shares the memory with whoever embeds it: what it has made.
+    made: Option<Arc<Made>>,
+}
+
+/// A node that has made arrays: they end with it, but for those that somebody looks at.
+struct Made(Arc<Inner>);
+
+impl Made {
+    /// What tells it from others.
+    fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        let mut places = lock(&self.0.places);
+        let own = places.live.iter().filter(|(_, live)| live.maker == Some(self.id()));
+        let own: Vec<Array> = own.map(|(&first, live)| Array { first, size: live.size }).collect();
+        own.into_iter().for_each(|array| _ = places.free(array));
+    }
+}
 
 #[derive(Default)]
 struct Inner {
@@ -38,8 +63,40 @@ struct Inner {
 struct Places {
     /// Those of arrays that are not needed any more, by their size.
     free: BTreeMap<usize, Vec<usize>>,
-    /// Arrays that this process has made, by their places: they count as heap of the node that has made them.
-    kept: BTreeMap<usize, Kept>,
+    /// Arrays that this process has made and that are needed, by their places.
+    live: BTreeMap<usize, Live>,
+}
+
+/// An array that is needed.
+struct Live {
+    size: usize,
+    /// The node that has made it ([`Made::id`]), if that shares the memory with whoever embeds it.
+    maker: Option<usize>,
+    /// It counts as heap of the node that has made it; `None`: no node has, or the node has freed it.
+    kept: Option<Kept>,
+    /// How many look at it.
+    views: usize,
+    /// It is free when nobody looks at it any more.
+    freed: bool,
+}
+
+impl Places {
+    /// The array is not needed any more, unless somebody looks at it. False: it was freed before.
+    fn free(&mut self, array: Array) -> bool {
+        match self.live.get_mut(&array.first) {
+            Some(live) if live.views > 0 => {
+                (live.maker, live.kept) = (None, None);
+                return !std::mem::replace(&mut live.freed, true);
+            }
+            _ => _ = self.live.remove(&array.first),
+        }
+        let free = self.free.entry(array.size).or_default();
+        let new = !free.contains(&array.first);
+        if new {
+            free.push(array.first);
+        }
+        new
+    }
 }
 
 /// An array: words of the memory.
@@ -58,13 +115,13 @@ impl Arrays {
     pub fn of(file: OwnedFd) -> Arrays {
         let arrays = Arrays::default();
         let common = Common::of(file, FILE_BYTES as usize).map(Arc::new).map_err(|error| refused(&error));
-        arrays.0.common.get_or_init(|| common);
+        arrays.inner.common.get_or_init(|| common);
         arrays
     }
     /// There are none, and this says why.
     pub fn none(reason: &str) -> Arrays {
         let arrays = Arrays::default();
-        arrays.0.common.get_or_init(|| Err(reason.into()));
+        arrays.inner.common.get_or_init(|| Err(reason.into()));
         arrays
     }
     /// Of one of several nodes that send each other pages: each has copies of those that it needs.
@@ -73,24 +130,25 @@ impl Arrays {
             Ok(distant) => {
                 let common = OnceLock::from(Ok(distant.common().clone()));
                 let distant = Some(Arc::new(Mutex::new(distant)));
-                Arrays(Arc::new(Inner { common, distant, places: Mutex::default() }))
+                let inner = Arc::new(Inner { common, distant, places: Mutex::default() });
+                Arrays { inner, made: None }
             }
             Err(error) => Arrays::none(&refused(&error)),
         }
     }
     /// Whether nodes send each other pages.
     pub fn have_copies(&self) -> bool {
-        self.0.distant.is_some()
+        self.inner.distant.is_some()
     }
     /// A node's programs use these arrays.
     pub fn give(&self, node: &mut Node) {
         node.give(|| State(Some(self.clone())));
-        if let Some(distant) = &self.0.distant {
+        if let Some(distant) = &self.inner.distant {
             node.give(|| distribution::Shared(Some(distant.clone())));
         }
     }
     pub(crate) fn distant(&self) -> Option<MutexGuard<'_, Distant>> {
-        self.0.distant.as_ref().map(|distant| base::lock(distant))
+        self.inner.distant.as_ref().map(|distant| lock(distant))
     }
     /// The goal that is being reduced may use these words, or waits until it may.
     pub(crate) fn touch<'t>(&self, worker: &mut Terms<'t>, uses: &[Use]) -> Result<(), Answer<'t>> {
@@ -116,19 +174,31 @@ impl Arrays {
             }
             Err(last.map_or_else(String::new, |error| refused(&error)))
         };
-        self.0.common.get_or_init(make).as_ref().map(|common| &**common).map_err(String::clone)
+        self.inner.common.get_or_init(make).as_ref().map(|common| &**common).map_err(String::clone)
     }
     fn places(&self) -> MutexGuard<'_, Places> {
-        base::lock(&self.0.places)
+        lock(&self.inner.places)
     }
     /// A new array of zeros, which counts as heap. An error says what to do.
     pub(crate) fn allocate<'t>(&self, worker: &mut Terms<'t>, size: usize) -> Result<Array, Answer<'t>> {
         let kept = worker.keep(size * WORD);
+        let array = Array { first: self.place(size, |uses| self.touch(worker, uses))?, size };
+        let maker = self.made.as_ref().map(|made| made.id());
+        let live = Live { size, maker, kept: Some(kept), views: 0, freed: false };
+        self.places().live.insert(array.first, live);
+        Ok(array)
+    }
+    /// A place of so many zeros. `touch`: before they are written.
+    fn place<'t>(
+        &self,
+        size: usize,
+        touch: impl FnOnce(&[Use]) -> Result<(), Answer<'t>>,
+    ) -> Result<usize, Answer<'t>> {
         let common = self.common().map_err(refusal)?;
         let free = self.places().free.get_mut(&size).and_then(Vec::pop);
         let first = match free {
             Some(first) => {
-                if let Err(outcome) = self.touch(worker, &[Use::write(first, size)]) {
+                if let Err(outcome) = touch(&[Use::write(first, size)]) {
                     self.places().free.entry(size).or_default().push(first);
                     return Err(outcome);
                 }
@@ -143,19 +213,128 @@ impl Arrays {
                 first.map_err(|error| refusal(no_room(size, &error)))?
             }
         };
-        self.places().kept.insert(first, kept);
-        Ok(Array { first, size })
+        Ok(first)
     }
     /// This process may give the array's place to another one. False: it may already.
     pub(crate) fn free(&self, array: Array) -> bool {
+        self.places().free(array)
+    }
+    /// For a node that shares this memory with whoever embeds it: what it makes ends with it.
+    pub fn of_node(&self) -> Arrays {
+        Arrays { inner: self.inner.clone(), made: Some(Arc::new(Made(self.inner.clone()))) }
+    }
+    /// A new array of zeros that belongs to no node. An error says what to do.
+    pub fn new_view(&self, size: usize) -> Result<View, String> {
+        let first = self.place(size, |_| Ok(())).map_err(|outcome| match outcome {
+            Outcome::Error(error) => error.message,
+            _ => "arrays: there is no room".into(),
+        })?;
+        let live = Live { size, maker: None, kept: None, views: 1, freed: true };
+        self.places().live.insert(first, live);
+        Ok(View { inner: self.inner.clone(), array: Array { first, size }, place: self.address(first)? })
+    }
+    /// A look at the array that begins at this word and has this size; `None` if this process has made none such.
+    pub fn view(&self, first: usize, size: usize) -> Option<View> {
+        let place = self.address(first).ok()?;
         let mut places = self.places();
-        places.kept.remove(&array.first);
-        let free = places.free.entry(array.size).or_default();
-        let new = !free.contains(&array.first);
-        if new {
-            free.push(array.first);
+        let live = places.live.get_mut(&first).filter(|live| live.size == size)?;
+        live.views += 1;
+        Some(View { inner: self.inner.clone(), array: Array { first, size }, place })
+    }
+    /// The same of an array that another process has made, in a file that both have.
+    pub fn view_of_other(&self, first: usize, size: usize) -> Result<View, String> {
+        let array = Array { first, size };
+        if !array.is_inside(self)? {
+            return Err("arrays: there is no such array".into());
         }
-        new
+        let mut places = self.places();
+        let live = Live { size, maker: None, kept: None, views: 0, freed: false };
+        places.live.entry(first).or_insert(live).views += 1;
+        drop(places);
+        Ok(View { inner: self.inner.clone(), array, place: self.address(first)? })
+    }
+    /// Where a word of this memory is.
+    fn address(&self, first: usize) -> Result<usize, String> {
+        let common = self.common()?;
+        if first >= common.words() {
+            return Err("arrays: there is no such word".into());
+        }
+        Ok(std::ptr::from_ref(common.word(first)).addr())
+    }
+    /// The file that has the memory, for another process ([`Arrays::of_file`]).
+    pub fn file(&self) -> Result<OwnedFd, String> {
+        self.common()?.file().try_clone_to_owned().map_err(|error| refused(&error))
+    }
+    /// Those of another process, which gave its file of so many bytes.
+    pub fn of_file(file: OwnedFd, bytes: usize) -> Arrays {
+        let arrays = Arrays::default();
+        let common = Common::of(file, bytes).map(Arc::new).map_err(|error| refused(&error));
+        arrays.inner.common.get_or_init(|| common);
+        arrays
+    }
+    /// Whether both are the same memory.
+    pub fn is(&self, other: &Arrays) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+/// A look at an array from outside. Its place is not given to another one meanwhile.
+pub struct View {
+    inner: Arc<Inner>,
+    array: Array,
+    place: usize,
+}
+
+impl View {
+    /// Where it begins in the memory, in words.
+    pub fn first(&self) -> usize {
+        self.array.first
+    }
+    /// How many floats it has.
+    pub fn size(&self) -> usize {
+        self.array.size
+    }
+    /// The address of its first float. It is good as long as this is there; whoever follows it sees to it that nobody
+    /// writes meanwhile.
+    pub fn address(&self) -> usize {
+        self.place
+    }
+    /// Its memory.
+    pub fn arrays(&self) -> Arrays {
+        Arrays { inner: self.inner.clone(), made: None }
+    }
+    /// An element, if there is one of this index.
+    pub fn get(&self, index: usize) -> Option<f64> {
+        let arrays = self.arrays();
+        let common = arrays.common().ok()?;
+        let inside = index < self.array.size;
+        inside.then(|| f64::from_bits(self.array.element(common, index).load(Ordering::Acquire)))
+    }
+    /// Sets an element; false if there is none of this index.
+    pub fn set(&self, index: usize, value: f64) -> bool {
+        let arrays = self.arrays();
+        let Ok(common) = arrays.common() else { return false };
+        if index < self.array.size {
+            self.array.element(common, index).store(value.to_bits(), Ordering::Release);
+        }
+        index < self.array.size
+    }
+    /// It stays when nobody looks at it any more: a program has it. `array:free` frees it.
+    pub fn leave(&self) {
+        if let Some(live) = lock(&self.inner.places).live.get_mut(&self.array.first) {
+            live.freed = false;
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        let mut places = lock(&self.inner.places);
+        let Some(live) = places.live.get_mut(&self.array.first) else { return };
+        live.views -= 1;
+        if live.views == 0 && live.freed {
+            places.free(self.array);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::Mapping;
 use super::mapping::{Words, memory};
 use crate::{Use, View, WORD};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that get memory at a time.
@@ -36,6 +36,10 @@ impl Common {
         let mapping = Mapping::open_to_all(file, bytes / PAGE_BYTES, PAGE_BYTES)?;
         let words = mapping.words();
         Ok(Common { mapping, words })
+    }
+    /// The file, which another process may have mapped, too ([`Common::of`], with as many bytes).
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.mapping.file()
     }
     /// How many words there may be at most. Some of them are never given out.
     pub fn words(&self) -> usize {

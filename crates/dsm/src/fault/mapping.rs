@@ -14,7 +14,7 @@ use crate::{Access, Page, Store, Use, View, WORD};
 use std::ffi::CStr;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The system's bound, unless somebody has changed it.
@@ -122,6 +122,10 @@ impl Mapping {
         let alias = map(&file, bytes(pages, page_bytes)?, libc::PROT_READ | libc::PROT_WRITE)?;
         let (rights, held, pending) = (Rights::Open, Vec::new(), Vec::new());
         Ok(Mapping { file, alias, view: alias, pages, page_bytes, rights, held, pending, refusal: None })
+    }
+    /// What is mapped.
+    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
     pub(crate) fn page_words(&self) -> usize {
         self.page_bytes / WORD
