@@ -283,10 +283,16 @@ impl Worker {
             Seat::Any => true,
             Seat::First => self.index == 0 || !self.is_one_of_several_nodes(),
             Seat::Home => self.is_home(),
+            // A call in the middle of a reduction notes nothing.
+            Seat::Noted => false,
         }
     }
     /// A goal goes where it is reduced: first to this node's first worker. False: that is here.
     pub(crate) fn send_to_seat(&mut self, seat: Seat, predicate: PredicateId, args: &[Word]) -> bool {
+        if seat == Seat::Noted {
+            self.goals.called = predicate;
+            return false;
+        }
         if self.has_seat(seat) {
             return false;
         }

@@ -56,6 +56,8 @@ pub(crate) struct Goals {
     /// P5: bytes of the buckets when they were last counted, and bytes counted in all.
     pub(super) beside_bytes: usize,
     pub(super) counted: usize,
+    /// The predicate whose code was called last, of those that are noted (`Seat::Noted`).
+    pub(crate) called: PredicateId,
 }
 
 /// P5: bytes by which a stack grows. The first ones are not counted: every worker has them.
@@ -100,6 +102,7 @@ impl Goals {
             beside_step: STEP_BYTES / 8,
             beside_bytes: 0,
             counted: 0,
+            called: BOTTOM,
         })
     }
     /// The top of an empty stack.

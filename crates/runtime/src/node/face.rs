@@ -134,6 +134,10 @@ impl<'t> Terms<'t> {
     pub fn predicates(&self) -> &Arc<Predicates> {
         &self.worker.predicates
     }
+    /// In the code of a builtin of [`Seat::Noted`]: which predicate it is called for.
+    pub fn called(&self) -> PredicateId {
+        self.worker.goals.called
+    }
     /// What the node was made with.
     pub fn options(&self) -> &Options {
         &self.worker.options

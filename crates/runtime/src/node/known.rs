@@ -4,7 +4,7 @@ use crate::goals::runtime_predicates;
 use crate::goals::state::SystemGoals;
 use crate::terms::integers;
 use crate::worker::native::{Native, Outcome};
-use crate::worker::program::{NativeCode, PredicateInfo, Predicates};
+use crate::worker::program::{PredicateInfo, Predicates};
 use std::sync::Arc;
 use term::abi::{BOTTOM, Builtin, Place, PredicateId};
 use term::symbol::AtomTable;
@@ -26,7 +26,8 @@ impl Known {
         let mut predicates = Predicates::default();
         predicates.reserve(1 + runtime_predicates::COUNT + natives.len());
         let no_file: Arc<str> = "".into();
-        let mut add = |native: Native| predicates.add(info(&native, atoms, no_file.clone()));
+        let mut add =
+            |native: Native| predicates.add(PredicateInfo::of_native(&native, atoms, no_file.clone()));
         let bottom = add(runtime_predicates::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
         let [at_priority, at_node, at_position, after_collection, unify, mark, external, exported] =
@@ -91,19 +92,4 @@ pub(super) fn callable(
     let callable: Vec<Builtin> = needed.chain(builtins.iter().map(|(_, builtin)| builtin.clone())).collect();
     debug_assert_eq!(callable.len(), last.0 as usize, "builtins have consecutive numbers");
     callable
-}
-
-fn info(native: &Native, atoms: &AtomTable, file: Arc<str>) -> PredicateInfo {
-    let signature = &native.signature;
-    PredicateInfo {
-        module: atoms.intern(signature.module.as_bytes()),
-        name: atoms.intern(signature.name.as_bytes()),
-        arity: signature.modes.len() as u32,
-        file,
-        line: 0,
-        daemon: signature.daemon,
-        auxiliary: false,
-        awaits: signature.awaits(),
-        native: Some(NativeCode::new(native)),
-    }
 }

@@ -65,6 +65,9 @@ pub enum Seat {
     First,
     /// By the first worker of the first node, which has the outside world.
     Home,
+    /// By any worker, as goals only. The worker notes the predicate before it calls the code
+    /// ([`Terms::called`](crate::node::Terms::called)), which may be that of several predicates.
+    Noted,
 }
 
 /// What serves a program's streams: one load away, because messages come by the million.

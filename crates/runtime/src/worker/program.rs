@@ -3,8 +3,8 @@
 use crate::worker::native::{Native, Outcome, Process, Run, Seat};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use term::Atom;
 use term::abi::{Place, PredicateId, REGISTER_OUTPUTS, WorkerAbi};
+use term::{Atom, AtomTable};
 
 pub use term::constant::Constant;
 
@@ -147,6 +147,21 @@ pub struct PredicateInfo {
 }
 
 impl PredicateInfo {
+    /// Of a builtin; `no_file` is empty. A node that was made may be given more with a [`Load`].
+    pub fn of_native(native: &Native, atoms: &AtomTable, no_file: Arc<str>) -> PredicateInfo {
+        let signature = &native.signature;
+        PredicateInfo {
+            module: atoms.intern(signature.module.as_bytes()),
+            name: atoms.intern(signature.name.as_bytes()),
+            arity: signature.modes.len() as u32,
+            file: no_file,
+            line: 0,
+            daemon: signature.daemon,
+            auxiliary: false,
+            awaits: signature.awaits(),
+            native: Some(NativeCode::new(native)),
+        }
+    }
     /// What stands at a number whose predicate is not there: no name leads to it, and no goal has it.
     pub fn absent(file: Arc<str>) -> PredicateInfo {
         PredicateInfo {
