@@ -1,0 +1,1 @@
+//! What the faces of other languages have in common.
