@@ -5,6 +5,7 @@
 
 use crate::callers::Calls;
 use crate::error::Error;
+use crate::foreign::Signature;
 use crate::machine::{Compiled, Machine};
 use crate::settings::Settings;
 use compiler::ir;
@@ -19,6 +20,8 @@ pub const EXECUTABLE_CODE: codegen::Options =
 /// What the program is stored as. Its texts and code lie in the stored bytes as they are, and are read there in place.
 #[derive(Serialize, Deserialize)]
 struct Bundle<'a> {
+    /// The libraries that give it predicates; first, because they are wanted before the rest.
+    libraries: Vec<Signature>,
     /// All atoms of the node that compiled the program, by number.
     #[serde(borrow)]
     atoms: Vec<Bytes<'a>>,
@@ -81,6 +84,12 @@ impl Compiled {
     }
 }
 
+/// The names of the libraries that the program in these bytes needs; none if they are damaged.
+pub fn libraries_in(bytes: &[u8]) -> Vec<String> {
+    let libraries = postcard::take_from_bytes::<Vec<Signature>>(bytes).map(|(libraries, _)| libraries);
+    libraries.unwrap_or_default().into_iter().map(|library| library.file).collect()
+}
+
 /// What the program in these bytes calls; nothing if they are damaged.
 pub fn calls_in(bytes: &[u8]) -> Calls {
     let bundle = postcard::from_bytes::<Bundle<'_>>(bytes).ok();
@@ -121,9 +130,11 @@ pub fn received(machine: &mut Machine, settings: &Settings) -> Result<Option<Com
 
 /// The bytes of a program.
 fn stored(machine: &mut Machine, compiled: &Compiled, calls: &[u8]) -> Result<Vec<u8>, Error> {
+    let libraries = machine.libraries.signatures();
     let atoms = machine.atoms();
     let image = compiled.image.to_bytes();
     let bundle = Bundle {
+        libraries,
         atoms: (0..atoms.len() as u32).map(|n| Bytes(atoms.text(Atom(n)))).collect(),
         library: compiled.library.bits(),
         first_predicate: compiled.program.predicates.first().map_or(0, |predicate| predicate.id.0),
@@ -138,6 +149,15 @@ fn stored(machine: &mut Machine, compiled: &Compiled, calls: &[u8]) -> Result<Ve
 fn unbundle(machine: &mut Machine, bytes: &[u8], code: codegen::Options) -> Result<Compiled, Error> {
     let wrong = |error: &dyn std::error::Error| Error::Stored(error.to_string());
     let bundle: Bundle<'_> = postcard::from_bytes(bytes).map_err(|error| wrong(&error))?;
+    let here = machine.libraries.signatures();
+    if bundle.libraries != here {
+        let other = bundle.libraries.iter().find(|library| !here.contains(library));
+        let other = other.map_or("a library", |library| &*library.file);
+        return Err(Error::Settings(format!(
+            "{other} has other predicates than the program was compiled with: put that library in its place, or build \
+             the program again"
+        )));
+    }
     for (number, Bytes(text)) in bundle.atoms.iter().enumerate() {
         if machine.atoms().intern(text).0 as usize != number {
             return Err(Error::Stored("its atoms do not fit".into()));

@@ -1,6 +1,7 @@
 //! What a program is compiled with: the names that there are, and what can be called. A node has one; a program that
 //! is only checked needs no node.
 
+use crate::foreign::Libraries;
 use crate::sources::Read;
 use compiler::Earlier;
 use runtime::native::Native;
@@ -25,6 +26,8 @@ pub struct Front {
     pub(crate) constants: u32,
     /// The library's code can be used.
     pub(crate) has_library: bool,
+    /// Those whose predicates get numbers with the program; `None` once they have some.
+    pub(crate) libraries: Option<Libraries>,
 }
 
 /// All builtins, and these.
@@ -43,11 +46,23 @@ fn of_library(used: library::Used) -> impl Iterator<Item = library::Predicate> {
 impl Front {
     /// Without a node: nothing will run.
     pub fn alone() -> Front {
+        Front::with(Libraries::default())
+    }
+
+    /// The same for programs that these libraries give predicates to.
+    pub fn with(libraries: Libraries) -> Front {
         let atoms: Arc<AtomTable> = Arc::default();
         let known = Known::new(&atoms, natives(&[], false));
         let builtins = known.callable(&atoms).into();
         let has_library = library::join(&atoms, known.predicates.len());
-        Front { atoms, predicates: Arc::new(known.predicates), builtins, constants: 0, has_library }
+        Front {
+            atoms,
+            predicates: Arc::new(known.predicates),
+            builtins,
+            constants: 0,
+            has_library,
+            libraries: Some(libraries),
+        }
     }
 
     /// All builtins.
@@ -74,10 +89,24 @@ impl Front {
                     .map(|p| ((p.module, p.name, p.arity as usize), Earlier { id: p.id, awaits: p.awaits })),
             );
         }
+        let keys = self.libraries.iter().flat_map(|libraries| libraries.keys(&self.atoms));
+        for (key, awaits) in keys {
+            predicates.insert(key, Earlier { id: PredicateId(first_predicate), awaits });
+            first_predicate += 1;
+        }
         let known =
             compiler::Known { builtins: &self.builtins, predicates: &predicates, library: library::named };
         let options = compiler::Options { known, first_predicate, first_constant, roots };
-        let (program, diagnostics) = compiler::compile(&read.program, &read.sources, &self.atoms, &options);
+        let (program, mut diagnostics) =
+            compiler::compile(&read.program, &read.sources, &self.atoms, &options);
+        let hidden = self.libraries.iter().flat_map(|libraries| libraries.hidden(&read.program, &self.atoms));
+        for (predicate, module, path) in hidden {
+            let (module, name) = (self.atoms.name(module), self.atoms.name(predicate.name));
+            let message = format!("{module}:{name}/{} is a predicate of a library, too", predicate.arity);
+            let diagnostic = Diagnostic::error("duplicate-module", predicate.span, message);
+            let help = "rename one of them, or leave the library out";
+            diagnostics.push(diagnostic.label(format!("{} has it", path.display())).help(help));
+        }
         let errors = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         (if errors { None } else { Some(program) }, diagnostics)
     }

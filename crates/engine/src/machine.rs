@@ -1,7 +1,9 @@
 //! Nodes that run a program, and what they did: the thread that calls [`Machine::run`] reduces the first one's goals.
 
 use crate::error::{Error, reasons};
+use crate::foreign::{self, Libraries};
 use crate::front::{self, Front};
+use crate::functions;
 use crate::job::Job;
 use crate::record::{self, Sample};
 use crate::settings::{Pages, Settings};
@@ -81,6 +83,10 @@ pub struct Machine {
     identities: bool,
     /// It can run the library's code.
     pub(crate) has_library: bool,
+    /// Libraries that give predicates to programs.
+    pub(crate) libraries: Libraries,
+    /// Their predicates have numbers.
+    has_foreign: bool,
     /// What the nodes of other processes did, after a run.
     elsewhere: Vec<Told>,
     /// Nodes on other hosts have clocks of their own.
@@ -226,14 +232,24 @@ impl Machine {
         Machine::with(settings, Arc::default(), natives, None).map_err(|unmade| unmade.error)
     }
 
-    /// The same whose atoms are these, of a program that was compiled.
-    pub(crate) fn with_atoms(settings: &Settings, atoms: Arc<AtomTable>) -> Result<Machine, Error> {
-        Machine::with(settings, atoms, &[], None).map_err(|unmade| unmade.error)
+    /// Nodes whose programs have the predicates of these libraries.
+    pub fn with_libraries(settings: &Settings, libraries: Libraries) -> Result<Machine, Error> {
+        Ok(Machine { libraries, ..Machine::new(settings)? })
     }
 
-    /// The node of this process among those of a job. All processes call it together.
-    pub fn in_job(settings: &Settings, job: Job) -> Result<Machine, Box<Unmade>> {
-        Machine::with(settings, Arc::default(), &[], Some(job))
+    /// The same whose atoms are these, of a program that was compiled.
+    pub(crate) fn with_atoms(
+        settings: &Settings,
+        atoms: Arc<AtomTable>,
+        libraries: Libraries,
+    ) -> Result<Machine, Error> {
+        let made = Machine::with(settings, atoms, &[], None).map_err(|unmade| unmade.error)?;
+        Ok(Machine { libraries, ..made })
+    }
+
+    /// The node of this process among those of a job. All processes call it together, with the same libraries.
+    pub fn in_job(settings: &Settings, job: Job, libraries: Libraries) -> Result<Machine, Box<Unmade>> {
+        Ok(Machine { libraries, ..Machine::with(settings, Arc::default(), &[], Some(job))? })
     }
 
     fn with(
@@ -259,6 +275,8 @@ impl Machine {
             node,
             others,
             has_library,
+            libraries: Libraries::default(),
+            has_foreign: false,
             counters,
             beside,
             job,
@@ -334,7 +352,8 @@ impl Machine {
     pub fn front(&mut self) -> Front {
         let (builtins, constants) = (self.builtins(), self.node.constant_count() as u32);
         let (atoms, predicates) = (self.node.atoms().clone(), self.node.predicates().clone());
-        Front { atoms, predicates, builtins, constants, has_library: self.has_library }
+        let libraries = (!self.has_foreign).then(|| self.libraries.clone());
+        Front { atoms, predicates, builtins, constants, has_library: self.has_library, libraries }
     }
 
     /// What code for this node is like.
@@ -383,12 +402,19 @@ impl Machine {
             if !compiled.library.is_empty() {
                 add_library(&mut load, compiled).map_err(refused)?;
             }
+            if !self.has_foreign {
+                let first = (node.predicates().len() + load.predicates.len() + functions::COUNT) as u32;
+                load.predicates.extend(self.libraries.infos(node.atoms()));
+                let libraries = &self.libraries;
+                node.give(|| foreign::State { libraries: Some(libraries.clone()), first });
+            }
             load.predicates.extend(compiled.program.predicates.iter().map(predicate_info));
             load.entries.extend(code.entries());
             load.constants.extend(compiled.program.constants.iter().cloned());
             node.set_code(code.enter(), code.native_entry());
             node.load(load);
         }
+        self.has_foreign = true;
         self.code.push(code);
         Ok(())
     }

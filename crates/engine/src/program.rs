@@ -3,6 +3,7 @@
 use crate::callers::Calls;
 use crate::compile::{self, Wanted};
 use crate::error::Error;
+use crate::foreign::Libraries;
 use crate::front::Front;
 use crate::machine::Compiled;
 use crate::render::diagnostics::ordered;
@@ -24,6 +25,7 @@ struct Whole {
     compiled: Compiled,
     calls: Calls,
     report: Report,
+    libraries: Libraries,
 }
 
 /// What is wrong with a program text, with that text.
@@ -93,14 +95,23 @@ impl Program {
         paths: &[PathBuf],
         files: &dyn Files,
     ) -> Result<Program, NotCompiled> {
-        let front = Front::alone();
+        Program::compile_with(settings, paths, files, Libraries::default())
+    }
+    /// The same of a program that these libraries give predicates to.
+    pub fn compile_with(
+        settings: &Settings,
+        paths: &[PathBuf],
+        files: &dyn Files,
+        libraries: Libraries,
+    ) -> Result<Program, NotCompiled> {
+        let front = Front::with(libraries.clone());
         let mut read = compile::read(&front, paths, files, true).map_err(Error::from)?;
         let Some(program) = compile::compile(&front, &mut read, Wanted::Everything) else {
             return Err(NotCompiled::Wrong(Report::of(read)));
         };
         let compiled = Compiled::generate(program, &front.builtins, &settings.code(false), read.library)?;
         let (atoms, calls) = (front.atoms.clone(), Calls::of(&read, &front.atoms));
-        Ok(Program(Arc::new(Whole { atoms, compiled, calls, report: Report::of(read) })))
+        Ok(Program(Arc::new(Whole { atoms, compiled, calls, report: Report::of(read), libraries })))
     }
     /// Warnings, and the texts.
     pub fn report(&self) -> &Report {
@@ -108,6 +119,9 @@ impl Program {
     }
     pub(crate) fn atoms(&self) -> &Arc<AtomTable> {
         &self.0.atoms
+    }
+    pub(crate) fn libraries(&self) -> &Libraries {
+        &self.0.libraries
     }
     pub(crate) fn compiled(&self) -> &Compiled {
         &self.0.compiled

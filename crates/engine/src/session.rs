@@ -6,12 +6,17 @@
 //! Invariants:
 //! - P1 After a panic in the engine's thread nothing is answered any more: whoever waits, and whoever calls later, gets
 //!   [`Failure::Poisoned`].
-//! - P2 An interrupt ends one call, the first that was begun and has not ended, whether it runs yet or not. A call that
-//!   has its result already keeps it, and the next one is not hit.
+//! - P2 An interrupt ends one call, whether it runs yet or not: the one that it names, or of a session the first that
+//!   was begun and has not ended. A call that has its result already keeps it, and the next one is not hit.
+
+mod turns;
+
+pub use turns::Interrupter;
 
 use crate::callers::Callers;
 use crate::compile::{self, Wanted};
 use crate::error::Error;
+use crate::functions::{self, Functions};
 use crate::machine::Machine;
 use crate::program::{NotCompiled, Program, Report};
 use crate::render::endings::{Texts as Quoted, file_line, nth_line, outcome};
@@ -19,6 +24,7 @@ use crate::settings::Settings;
 use crate::sources::Texts;
 use crate::streams::{Doorbell, Drain, Lists, Mailbox, Sender, Source, Streams};
 use crate::value::{Unfit, Value};
+use arrays::Arrays;
 use base::lock;
 use runtime::builtins::io::Sink;
 use runtime::outcome::{ErrorKind, RunOutcome, Waiting};
@@ -32,6 +38,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use term::Atom;
+use turns::Turns;
 
 /// The stack of an engine's thread, which compiles, too.
 const STACK_BYTES: usize = 8 << 20;
@@ -45,6 +52,10 @@ pub struct Hooks {
     pub stdout: Option<Sink>,
     /// Standard error.
     pub stderr: Option<Sink>,
+    /// What `python:call` calls.
+    pub functions: Option<Arc<dyn Functions>>,
+    /// Memory of arrays that the program shares with whoever starts it; what it makes there ends with the session.
+    pub arrays: Option<Arrays>,
 }
 
 /// An argument of a call.
@@ -106,9 +117,14 @@ type Answer = Result<Vec<Value>, Failure>;
 pub struct Call {
     answer: mpsc::Receiver<Answer>,
     poison: Poison,
+    interrupter: Interrupter,
 }
 
 impl Call {
+    /// What ends it, while somebody waits for it.
+    pub fn interrupter(&self) -> Interrupter {
+        self.interrupter.clone()
+    }
     /// Waits for its end: the values of its [`Argument::Out`]s, in order. What has no value is a variable.
     pub fn wait(self) -> Answer {
         self.answer.recv().unwrap_or_else(|_| Err(self.poison.failure()))
@@ -156,17 +172,6 @@ pub struct Session {
     asking: Asking,
     closing: Arc<AtomicBool>,
     turns: Arc<Mutex<Turns>>,
-}
-
-/// Which call an interrupt is for: the first that was begun and has not ended.
-#[derive(Default)]
-struct Turns {
-    begun: u64,
-    ended: u64,
-    /// An interrupt came before that one runs.
-    interrupted: bool,
-    /// It runs, or is about to: interrupts are for its node.
-    runs: bool,
 }
 
 /// Where what waits is to be told, once.
@@ -270,14 +275,16 @@ impl Session {
     pub fn call(&self, module: &str, name: &str, arguments: impl IntoIterator<Item = Argument>) -> Call {
         let arguments: Vec<Argument> = arguments.into_iter().collect();
         let (module, name) = (module.to_string(), name.to_string());
-        // P2: it is counted before the engine's thread can have it.
-        lock(&self.turns).begun += 1;
+        // P2: it is counted before the engine's thread can have it, and calls run in the order of their numbers.
+        let mut turns = lock(&self.turns);
+        let interrupter =
+            Interrupter { number: turns.begin(), turns: self.turns.clone(), bell: self.bell.clone() };
         let answer = self.ask(move |engine| {
             let answer = engine.call(&module, &name, arguments);
             engine.end_turn();
             answer
         });
-        Call { answer, poison: self.poison.clone() }
+        Call { answer, poison: self.poison.clone(), interrupter }
     }
 
     /// The two ends of a list: what is sent are the items of an argument ([`Argument::From`]) of one call.
@@ -297,14 +304,8 @@ impl Session {
     /// [`Failure::Ended`]. Does nothing if all calls have ended.
     pub fn interrupt(&self) {
         let mut turns = lock(&self.turns);
-        if !turns.runs {
-            turns.interrupted = turns.begun > turns.ended;
-            return;
-        }
-        // P2: the call that runs does not end its turn meanwhile. The answer is whether a second signal is in earnest,
-        // which is nothing to a function.
-        let _ = self.bell.waker.interrupt();
-        self.bell.ring();
+        let first = turns.first();
+        turns.interrupt(first, &self.bell);
     }
 
     /// The goals that wait in the call that runs; none if none runs.
@@ -355,7 +356,8 @@ impl Engine {
         mailbox: &Mailbox,
         (asking, closing, turns): (Asking, Arc<AtomicBool>, Arc<Mutex<Turns>>),
     ) -> Result<(Engine, Doorbell), Error> {
-        let mut machine = Machine::with_atoms(&settings, program.atoms().clone())?;
+        let mut machine =
+            Machine::with_atoms(&settings, program.atoms().clone(), program.libraries().clone())?;
         machine.load(program.compiled())?;
         let node = &mut machine.node;
         node.set_output(hooks.stdout, hooks.stderr);
@@ -365,6 +367,11 @@ impl Engine {
             .map_err(|error| Error::System(format!("the system refuses a pair of sockets: {error}")))?;
         let bell = Doorbell { waker: node.waker(), rouser: Arc::new(rouser) };
         let (streams, lists) = Streams::new(mailbox.clone());
+        if let Some(functions) = hooks.functions {
+            let (lists, mailbox, bell) = (lists.clone(), mailbox.clone(), bell.clone());
+            let calls = functions::Calls { functions, lists, mailbox, bell };
+            machine.node.give(|| functions::State(Some(calls.clone())));
+        }
         let tells = asking.clone();
         for node in machine.nodes() {
             let tells = tells.clone();
@@ -376,6 +383,9 @@ impl Engine {
             }));
         }
         machine.node.open_outside_and(Box::new(streams));
+        if let Some(arrays) = hooks.arrays {
+            arrays.of_node().give(&mut machine.node);
+        }
         let (mailbox, defined) = (mailbox.clone(), Vec::new());
         let rung = bell.clone();
         Ok((
@@ -447,18 +457,16 @@ impl Engine {
     /// From now on interrupts are for the node, and one that came before this is: the run ends at once.
     fn begin_run(&self) {
         let mut turns = lock(&self.turns);
-        turns.runs = true;
+        let interrupted = turns.run();
         self.bell.waker.expect_run();
-        if std::mem::take(&mut turns.interrupted) {
+        if interrupted {
             let _ = self.bell.waker.interrupt();
         }
     }
 
     /// A call has ended, whether it ran or not.
     fn end_turn(&self) {
-        let mut turns = lock(&self.turns);
-        let begun = turns.begun;
-        *turns = Turns { begun, ended: turns.ended + 1, ..Turns::default() };
+        lock(&self.turns).end();
     }
 
     /// How a run ended that did not end well.
@@ -527,6 +535,31 @@ mod tests {
                 }
                 assert_eq!(spared.wait().expect("nobody interrupted this one"), [Value::integer(1)]);
             }
+        }
+    }
+
+    #[test]
+    fn an_interrupt_of_a_call_that_waits_for_its_turn_ends_that_one() {
+        let mut files = Texts::default();
+        files.add("main.kl1", ":- module main.\nsame(X, Y) :- true | Y = X.\n");
+        let settings = Settings { address_space: Some(16 << 30), ..Settings::with_workers(2) };
+        let program = Program::compile(&settings, &["main.kl1".into()], &files).expect("it is right");
+        let session = Session::start(&program, &settings, Hooks::default()).expect("a session");
+        let call = || session.call("main", "same", [Argument::In(Value::integer(1)), Argument::Out]);
+        for _ in 0..20 {
+            let (go, gone) = mpsc::channel::<()>();
+            let _held = session.ask(move |_| gone.recv());
+            let calls = [call(), call(), call()];
+            calls[1].interrupter().interrupt();
+            let late = calls[0].interrupter();
+            drop(go);
+            let [first, second, third] = calls.map(Call::wait);
+            assert_eq!(first.expect("another one was interrupted"), [Value::integer(1)]);
+            assert!(second.is_err(), "it was interrupted");
+            assert_eq!(third.expect("another one was interrupted"), [Value::integer(1)]);
+            // It has ended.
+            late.interrupt();
+            assert_eq!(call().wait().expect("another one was interrupted"), [Value::integer(1)]);
         }
     }
 

@@ -6,7 +6,8 @@
 //! Invariants:
 //! - S1 Whoever puts something into the queue wakes the worker, reducing or at rest, unless somebody did and it has not
 //!   looked since.
-//! - S2 A list whose sender is alive is a pending event: the run does not end, and no goal is said to wait for ever.
+//! - S2 A list whose sender is alive, and a call of a function, are pending events: the run does not end, and no goal
+//!   is said to wait for ever.
 //! - S3 Of a list that is received at most [`UNREAD_MAX`] items lie unread outside the heap while its call goes on; a
 //!   reader that waits, or has read half of them, wakes the worker.
 
@@ -46,6 +47,8 @@ impl Doorbell {
 struct Queue {
     /// The list, and its next item; none ends it.
     items: VecDeque<(u64, Option<Value>)>,
+    /// Calls of functions that are over, and what they gave.
+    answers: Vec<(u64, Value)>,
     /// The session has ended: nobody will look.
     closed: bool,
     /// A call runs: somebody looks.
@@ -70,6 +73,7 @@ impl Mailbox {
         let mut queue = self.queue();
         queue.closed = true;
         queue.items.clear();
+        queue.answers.clear();
         self.queue.1.notify_all();
     }
     /// A call begins, or has ended.
@@ -85,6 +89,16 @@ impl Mailbox {
         queue.lists += 1;
         let list = queue.lists;
         (Sender { list, mailbox: self.clone(), bell }, Source { list })
+    }
+    /// A call of a function is over.
+    pub(crate) fn answer(&self, call: u64, value: Value) {
+        let mut queue = self.queue();
+        if !queue.closed {
+            queue.answers.push((call, value));
+        }
+    }
+    fn take_answers(&self) -> Vec<(u64, Value)> {
+        std::mem::take(&mut self.queue().answers)
     }
     fn take(&self) -> VecDeque<(u64, Option<Value>)> {
         let mut queue = self.queue();
@@ -281,6 +295,10 @@ pub(crate) struct Lists {
     early: VecDeque<(u64, Option<Value>)>,
     /// Lists that have ended, or whose call has.
     over: BTreeSet<u64>,
+    /// Calls of functions that are not over: the variable of each answer, and what it is.
+    calls: BTreeMap<u64, (Root, String)>,
+    /// How many there have been.
+    called: u64,
 }
 
 impl Lists {
@@ -293,6 +311,23 @@ impl Lists {
         lock(&drain.0.state).bell = Some(bell.clone());
         self.heads.push((variable, drain));
     }
+    /// A function is called, which gives this variable a value: the number of the call.
+    pub(crate) fn call(&mut self, variable: Root, what: String) -> u64 {
+        self.called += 1;
+        self.calls.insert(self.called, (variable, what));
+        self.called
+    }
+    /// Binds what functions gave; what they give after their run is nothing to anybody.
+    fn answer(&mut self, terms: &mut Terms<'_>, answers: Vec<(u64, Value)>) {
+        for (call, value) in answers {
+            let Some((root, _)) = self.calls.remove(&call) else { continue };
+            let variable = terms.take_root(root);
+            match value.make_in(terms) {
+                Ok(value) => terms.unify(variable, value),
+                Err(error) => terms.end_with(error),
+            }
+        }
+    }
     /// The call has ended: hands over what is left, complete or not, if that is wanted.
     pub(crate) fn end(&mut self, terms: &mut Terms<'_>, wanted: bool) {
         if wanted {
@@ -304,6 +339,9 @@ impl Lists {
         }
         for (head, _) in self.heads.drain(..) {
             terms.take_root(head);
+        }
+        for (_, (root, _)) in std::mem::take(&mut self.calls) {
+            terms.take_root(root);
         }
     }
     /// Gives lists the items that were sent.
@@ -386,18 +424,23 @@ impl Streams {
 impl MoreEvents for Streams {
     fn has_pending(&self) -> bool {
         // S2
-        !lock(&self.lists).tails.is_empty()
+        let lists = lock(&self.lists);
+        !lists.tails.is_empty() || !lists.calls.is_empty()
     }
     fn awaited(&self, tell: &mut dyn FnMut(&Root, String)) {
-        lock(&self.lists).tails.values().for_each(|tail| tell(tail, "the next item sent".into()));
+        let lists = lock(&self.lists);
+        lists.tails.values().for_each(|tail| tell(tail, "the next item sent".into()));
+        lists.calls.values().for_each(|(root, what)| tell(root, what.clone()));
     }
     fn look(&mut self, terms: &mut Terms<'_>) {
         lock(&self.lists).hand_over(terms, false);
     }
     fn handle(&mut self, terms: &mut Terms<'_>) -> bool {
-        let items = self.mailbox.take();
-        let any = !items.is_empty();
-        lock(&self.lists).deliver(terms, items);
+        let (items, answers) = (self.mailbox.take(), self.mailbox.take_answers());
+        let any = !items.is_empty() || !answers.is_empty();
+        let mut lists = lock(&self.lists);
+        lists.deliver(terms, items);
+        lists.answer(terms, answers);
         any
     }
 }

@@ -143,6 +143,9 @@ pub(crate) struct Sources {
     /// A folder where such modules are looked for, too, behind that of the first file; may be given again.
     #[arg(long, value_name = "DIR")]
     pub(crate) library: Vec<PathBuf>,
+    /// A shared library with foreign predicates, which the program may call (docs/c.md); may be given again.
+    #[arg(long = "with", value_name = "LIBRARY.so")]
+    pub(crate) foreign: Vec<PathBuf>,
     /// How errors and warnings are printed.
     #[arg(long, value_enum, default_value_t = MessageFormat::Human)]
     pub(crate) message_format: MessageFormat,

@@ -4,7 +4,7 @@
 use crate::output;
 #[cfg(feature = "mpi")]
 use anyhow::{Context, ensure};
-use engine::{Error, Job, Machine, Settings, Unmade};
+use engine::{Error, Job, Libraries, Machine, Settings, Unmade};
 use lab::report::Table;
 use lab::{Config, Experiment};
 use std::fmt;
@@ -58,13 +58,13 @@ pub(crate) fn refusal(text: String) -> anyhow::Error {
 }
 
 /// The nodes of this process: all, or under a launcher one, and then all processes call it together.
-pub(crate) fn machine(settings: &Settings) -> anyhow::Result<Machine> {
+pub(crate) fn machine(settings: &Settings, libraries: Libraries) -> anyhow::Result<Machine> {
     let size = size();
     if size > 1 || settings.node_count() > 1 {
         several_nodes(settings)?;
     }
     if size == 1 {
-        return Ok(Machine::new(settings)?);
+        return Ok(Machine::with_libraries(settings, libraries)?);
     }
     if settings.node_count() > 1 {
         let option = if settings.simulate.is_some() { "--simulate" } else { "--nodes" };
@@ -75,7 +75,7 @@ pub(crate) fn machine(settings: &Settings) -> anyhow::Result<Machine> {
         Error::Settings(text) => refusal(text),
         error => error.into(),
     })?;
-    Machine::in_job(settings, job).map_err(|unmade| {
+    Machine::in_job(settings, job, libraries).map_err(|unmade| {
         let Unmade { error, job: _job } = *unmade;
         let error = error.into();
         // Without the job nothing more can be said.

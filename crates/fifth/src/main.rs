@@ -12,6 +12,7 @@ mod files;
 mod input;
 mod job;
 mod laboratory;
+mod libraries;
 mod lsp;
 mod nodes;
 mod number;
@@ -167,7 +168,8 @@ fn run(options: &cli::Run) -> anyhow::Result<u8> {
         let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     }
     let settings = options.running.settings()?;
-    let mut machine = job::machine(&settings)?;
+    let libraries = libraries::named(&options.sources.foreign)?;
+    let mut machine = job::machine(&settings, libraries)?;
     let rouser = ending::interruptible(&mut machine);
     let result = run_in(&mut machine, rouser, &settings, options);
     if machine.is_in_job() {
@@ -246,7 +248,7 @@ fn dump_text(machine: &mut Machine, read: &Read, stage: Stage) -> String {
 }
 
 fn check(options: &cli::Check) -> anyhow::Result<u8> {
-    let front = Front::alone();
+    let front = Front::with(libraries::named(&options.sources.foreign)?);
     let mut read = read(&front, &options.sources, true)?;
     let right = compile(&front, &mut read, options.sources.message_format, Wanted::Check).is_some();
     Ok(if right { 0 } else { USAGE })
@@ -254,7 +256,8 @@ fn check(options: &cli::Check) -> anyhow::Result<u8> {
 
 fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let name = executable(options)?;
-    let mut machine = Machine::new(&Settings::with_workers(1))?;
+    let libraries = libraries::named(&options.sources.foreign)?;
+    let mut machine = Machine::with_libraries(&Settings::with_workers(1), libraries.clone())?;
     ending::interruptible(&mut machine);
     let front = machine.front();
     let mut read = read(&front, &options.sources, true)?;
@@ -270,6 +273,7 @@ fn build(options: &cli::Build) -> anyhow::Result<u8> {
     let written = standalone::write(&mut machine, &compiled, &calls, output);
     let interrupted = waker.release_interrupts();
     written?;
+    libraries::remind(&libraries, &name);
     Ok(if interrupted { ending::INTERRUPTED } else { 0 })
 }
 

@@ -4,10 +4,9 @@
 
 use crate::cli::Executable;
 use crate::destination::Destination;
-use crate::{ending, files, job, output, section};
-use anyhow::Context;
+use crate::{ending, files, job, libraries, output, section};
 use clap::Parser;
-use engine::{Calls, Compiled, Machine};
+use engine::{Calls, Compiled, Error, Machine};
 use runtime::node::Rouser;
 use std::io::Write;
 
@@ -41,7 +40,8 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
         "--profile and --perf-map need code that says where it comes from, which an executable has not: use `fifth run`"
     );
     let settings = options.running.settings()?;
-    let mut machine = job::machine(&settings)?;
+    let libraries = libraries::beside(&engine::libraries_in(bytes))?;
+    let mut machine = job::machine(&settings, libraries)?;
     let rouser = ending::interruptible(&mut machine);
     let result = start_in(&mut machine, rouser, bytes, options);
     if machine.is_in_job() {
@@ -59,7 +59,11 @@ fn start_in(
     options: Executable,
 ) -> anyhow::Result<u8> {
     let damaged = "the program in this executable is damaged";
-    let compiled = Compiled::from_bytes(machine, bytes).context(damaged)?;
+    let compiled = Compiled::from_bytes(machine, bytes).map_err(|error| match error {
+        // A library that was exchanged.
+        Error::Settings(_) => anyhow::Error::from(error),
+        error => anyhow::Error::from(error).context(damaged),
+    })?;
     machine.load(&compiled)?;
     machine.node().set_arguments(crate::bytes(options.arguments));
     let calls = || engine::calls_in(bytes);

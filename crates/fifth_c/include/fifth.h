@@ -125,6 +125,10 @@ typedef struct fifth_program fifth_program;
 /* Compiles a file, with the modules that it calls; or a text of `size` bytes, which messages call `name`. */
 fifth_program *fifth_compile(const char *path);
 fifth_program *fifth_compile_text(const char *name, const char *text, size_t size);
+/* The same with `count` libraries of foreign predicates (fifth_foreign.h), by their paths. Without `text` (NULL) `name` is
+ * the path of a file. */
+fifth_program *fifth_compile_with(const char *name, const char *text, size_t size, size_t count,
+                                  const char *const *libraries);
 /* What the compiler warns of, as the command shows it; empty if there is nothing. Lives as long as the program. */
 const char *fifth_warnings(const fifth_program *program);
 /* Its sessions go on. */
@@ -190,6 +194,8 @@ int fifth_call_wait(fifth_call *call, double seconds);
 /* The value of an fifth_call_out, from 0, after the call has ended well; it lives as long as the call. What has got no
  * value is a variable. */
 const fifth_value *fifth_call_value(const fifth_call *call, size_t index);
+/* Ends the call, be it that it runs or that it waits for its turn; one that has ended stays as it is. */
+int fifth_call_interrupt(const fifth_call *call);
 /* A call that has begun goes on. */
 void fifth_call_free(fifth_call *call);
 

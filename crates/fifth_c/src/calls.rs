@@ -2,9 +2,9 @@
 
 use crate::sessions::{OfSession, Open, Session, give_back};
 use crate::streams::{Receiver, Sender};
-use crate::values::{Value, take};
 use crate::{FAILED, LATE, OK, Result, Wrong, answer, at, at_mut, done, name, time};
 use engine::Argument;
+use foreign::{Value, take};
 use std::ffi::{c_char, c_int};
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
@@ -190,6 +190,23 @@ pub unsafe extern "C" fn fifth_call_value(call: *const Call, index: usize) -> *c
         let value =
             values.get(index).ok_or_else(|| Wrong::misuse(format!("the call has no output {index}")))?;
         Ok(value as *const Value)
+    })
+}
+
+/// `fifth_call_interrupt`.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fifth_call_interrupt(call: *const Call) -> c_int {
+    done(|| {
+        // SAFETY: C1 - it is NULL or leads to what no other thread uses now, as the header asks.
+        match &unsafe { at(call, "a call") }?.state {
+            State::Open(_) => return Err(Wrong::misuse("the call has not begun")),
+            State::Begun(call) => call.interrupter().interrupt(),
+            State::Done(_) => {}
+        }
+        Ok(())
     })
 }
 

@@ -1,11 +1,14 @@
 //! Compiled programs.
 
-use crate::{Result, answer, array, name, taken, text_for_c};
+use crate::{Result, Wrong, answer, array, name, taken, text_for_c};
 use engine::sources::TEXT_BYTES_MAX;
-use engine::{Overlay, Settings, Texts};
+use engine::{Libraries, Overlay, Settings, Texts};
 use std::ffi::{CString, c_char};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
+
+/// Libraries of a program at most.
+const LIBRARIES_MAX: usize = 256;
 
 /// `fifth_program`.
 pub struct Program {
@@ -23,12 +26,9 @@ pub(crate) unsafe fn text_of<'a>(text: *const c_char, size: usize) -> Result<&'a
     unsafe { array(text.cast::<u8>(), size, TEXT_BYTES_MAX as usize + 1, "bytes of a program") }
 }
 
-fn overlay(texts: Texts) -> Overlay {
-    Overlay { texts, read: base::read_at_most }
-}
-
-fn compiled(path: &str, files: &Overlay) -> Result<*mut Program> {
-    let program = engine::Program::compile(&Settings::default(), &[PathBuf::from(path)], files)?;
+fn compiled(path: &str, texts: Texts, libraries: Libraries) -> Result<*mut Program> {
+    let (paths, files) = ([PathBuf::from(path)], Overlay { texts, read: base::read_at_most });
+    let program = engine::Program::compile_with(&Settings::default(), &paths, &files, libraries)?;
     let warnings = text_for_c(program.report().text(false));
     Ok(Box::into_raw(Box::new(Program { program, warnings })))
 }
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn fifth_compile(path: *const c_char) -> *mut Program {
     answer(null_mut(), || {
         // SAFETY: C1 - it is NULL or a text that ends with a NUL, as the header asks.
         let path = unsafe { name(path, "the path of a program") }?;
-        compiled(path, &overlay(Texts::default()))
+        compiled(path, Texts::default(), Libraries::default())
     })
 }
 
@@ -61,7 +61,39 @@ pub unsafe extern "C" fn fifth_compile_text(
         let (path, text) = unsafe { (name(as_name, "the name of a text")?, text_of(text, size)?) };
         let mut texts = Texts::default();
         texts.add(path, text);
-        compiled(path, &overlay(texts))
+        compiled(path, texts, Libraries::default())
+    })
+}
+
+/// `fifth_compile_with`.
+///
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fifth_compile_with(
+    as_name: *const c_char,
+    text: *const c_char,
+    size: usize,
+    count: usize,
+    libraries: *const *const c_char,
+) -> *mut Program {
+    answer(null_mut(), || {
+        // SAFETY: C1 - it is NULL or a text that ends with a NUL, as the header asks.
+        let path = unsafe { name(as_name, "the path of a program") }?;
+        let mut texts = Texts::default();
+        if !text.is_null() {
+            // SAFETY: C1 - it has as many bytes as the caller says.
+            texts.add(path, unsafe { text_of(text, size) }?);
+        }
+        // SAFETY: C1 - there are as many as the caller says.
+        let named = unsafe { array(libraries, count, LIBRARIES_MAX, "libraries") }?;
+        let load = |&path: &*const c_char| {
+            // SAFETY: C1 - each is NULL or a text that ends with a NUL.
+            let path = unsafe { name(path, "the path of a library") }?;
+            foreign::load(Path::new(path)).map_err(Wrong::system)
+        };
+        let libraries = named.iter().map(load).collect::<Result<Vec<_>>>()?;
+        compiled(path, texts, Libraries::new(libraries).map_err(Wrong::system)?)
     })
 }
 

@@ -2,10 +2,10 @@
 
 use crate::calls;
 use crate::programs::{Program, text_of};
-use crate::values::Value;
 use crate::{OK, Result, Wrong, answer, array, at, done, name, taken, text, text_for_c};
 use base::lock;
 use engine::{Argument, Hooks, Settings, Sink};
+use foreign::Value;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
@@ -44,7 +44,7 @@ impl Open {
     }
     pub(crate) fn session(&self) -> Result<Arc<engine::Session>> {
         if !self.is_here() {
-            return Err(Wrong::forked());
+            return Err(crate::forked());
         }
         lock(&self.session).clone().ok_or_else(|| Wrong::misuse("the session has been ended"))
     }
@@ -120,7 +120,7 @@ unsafe fn settings(options: *const Options) -> Result<(Settings, Hooks)> {
     };
     let arguments = arguments.iter().map(argument).collect::<Result<_>>()?;
     let [stdout, stderr] = [options.output, options.errors].map(|take| sink(take, options.argument));
-    Ok((settings, Hooks { arguments, stdout, stderr }))
+    Ok((settings, Hooks { arguments, stdout, stderr, ..Hooks::default() }))
 }
 
 /// Starts one.
@@ -258,7 +258,7 @@ pub unsafe extern "C" fn fifth_ask(
 ) -> *mut Value {
     answer(null_mut(), || {
         // SAFETY: C1 - the caller has given all of them, and uses them no more. They are taken, whatever else is wrong.
-        let inputs = unsafe { crate::values::take_all(count, inputs, calls::ARGUMENTS_MAX - 1) }?;
+        let inputs = unsafe { foreign::take_all(count, inputs, calls::ARGUMENTS_MAX - 1) }?;
         // SAFETY: C1 - all of them are NULL or what the header asks for.
         let (session, module, predicate) = unsafe {
             (

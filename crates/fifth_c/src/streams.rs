@@ -1,9 +1,9 @@
 //! The ends of lists that calls read and make.
 
 use crate::sessions::{OfSession, Open, give_back};
-use crate::values::Value;
 use crate::{END, FAILED, LATE, OK, Result, Wrong, answer, at, at_mut, put, time};
 use engine::Failure;
+use foreign::Value;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Receiver {
 
 /// C3
 fn here(open: &Open) -> Result<()> {
-    if open.is_here() { Ok(()) } else { Err(Wrong::forked()) }
+    if open.is_here() { Ok(()) } else { Err(crate::forked()) }
 }
 
 /// `fifth_send`.
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn fifth_send(sender: *const Sender, item: *mut Value, sec
             return Ok(LATE);
         }
         // SAFETY: C1 - the caller has given it, whatever the sender is.
-        unsafe { crate::values::fifth_free(item) };
+        unsafe { foreign::fifth_free(item) };
         sent.map(|_| OK)
     })
 }

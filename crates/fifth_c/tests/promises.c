@@ -99,6 +99,18 @@ static void null(const fifth_session *session) {
     NONE(fifth_compile_text(NULL, text, 1), "NULL");
     NONE(fifth_compile_text("a.kl1", NULL, 1), "NULL");
     NONE(fifth_compile_text("a.kl1", text, most), "at most");
+    const char *libraries[] = {"nowhere.so", NULL};
+    NONE(fifth_compile_with(NULL, NULL, 0, 0, NULL), "NULL");
+    NONE(fifth_compile_with("nowhere.kl1", NULL, 0, 0, NULL), "nowhere.kl1");
+    NONE(fifth_compile_with("a.kl1", text, most, 0, NULL), "at most");
+    NONE(fifth_compile_with("a.kl1", text, sizeof text - 1, 1, NULL), "NULL");
+    NONE(fifth_compile_with("a.kl1", text, sizeof text - 1, 1, libraries + 1), "NULL");
+    NONE(fifth_compile_with("a.kl1", text, sizeof text - 1, most, libraries), "at most");
+    NONE(fifth_compile_with("a.kl1", text, sizeof text - 1, 1, libraries), "cannot load nowhere.so");
+    CHECK(fifth_error_kind() == FIFTH_WRONG_SYSTEM);
+    fifth_program *without = fifth_compile_with("a.kl1", text, sizeof text - 1, 0, NULL);
+    CHECK(without != NULL);
+    fifth_program_free(without);
     NONE(fifth_warnings(NULL), "NULL");
     fifth_program_free(NULL);
 
@@ -134,6 +146,8 @@ static void null(const fifth_session *session) {
     FAILS(fifth_call_begin(NULL), "NULL");
     FAILS(fifth_call_wait(NULL, 0), "NULL");
     FAILS(fifth_call_wait(call, 0), "not begun");
+    FAILS(fifth_call_interrupt(NULL), "NULL");
+    FAILS(fifth_call_interrupt(call), "not begun");
     NONE(fifth_call_value(NULL, 0), "NULL");
     NONE(fifth_call_value(call, 0), "not been waited for");
     for (int i = 0; i < 255; i++) CHECK(fifth_call_in(call, fifth_integer(i)) == FIFTH_OK);

@@ -1,6 +1,6 @@
 //! Values: terms as data, made and looked at from C.
 
-use crate::{OK, Result, Wrong, answer, array, at, done, put, taken, text};
+use crate::{FAILED, OK, Result, Wrong, answer, array, at, done, put, taken, text};
 use engine::value::{ARITY_MAX, NODES_MAX, Shape, Term};
 use num_bigint::BigInt;
 use std::ffi::{c_char, c_int, c_void};
@@ -29,19 +29,26 @@ enum Seen {
 }
 
 impl Value {
-    pub(crate) fn new(value: engine::Value) -> Value {
+    /// One that is the caller's.
+    pub fn new(value: engine::Value) -> Value {
         let (number, whole) = (value.term().number(), Arc::new(value));
         Value { whole, number, owned: true, seen: OnceLock::new() }
     }
+    /// One that the caller looks at.
+    pub(crate) fn lent(value: engine::Value) -> Value {
+        let mut value = Value::new(value);
+        value.owned = false;
+        value
+    }
     /// As C gets it.
-    pub(crate) fn given(value: engine::Value) -> *mut Value {
+    pub fn given(value: engine::Value) -> *mut Value {
         Box::into_raw(Box::new(Value::new(value)))
     }
-    fn term(&self) -> Term<'_> {
+    pub(crate) fn term(&self) -> Term<'_> {
         self.whole.part(self.number).expect("a part has a number of its whole")
     }
     /// A copy.
-    pub(crate) fn value(&self) -> engine::Value {
+    pub fn value(&self) -> engine::Value {
         self.term().to_value()
     }
     /// The value itself.
@@ -51,14 +58,14 @@ impl Value {
         Arc::try_unwrap(whole).unwrap_or_else(|whole| engine::Value::clone(&whole))
     }
     /// The value, which may come back.
-    pub(crate) fn lend(&mut self) -> engine::Value {
+    pub fn lend(&mut self) -> engine::Value {
         if !self.owned {
             return self.value();
         }
         std::mem::replace(self, Value::new(engine::Value::integer(0))).into_value()
     }
     /// It has come back.
-    pub(crate) fn restore(&mut self, value: engine::Value) {
+    pub fn restore(&mut self, value: engine::Value) {
         if self.owned {
             *self = Value::new(value);
         }
@@ -102,7 +109,7 @@ impl Drop for Value {
 ///
 /// # Safety
 /// C1.
-pub(crate) unsafe fn take(value: *mut Value) -> Result<engine::Value> {
+pub unsafe fn take(value: *mut Value) -> Result<engine::Value> {
     // SAFETY: C1 - it is NULL or leads to what this library made, as the header asks.
     let shown = unsafe { at(value, "a value") }?;
     if !shown.owned {
@@ -117,11 +124,7 @@ pub(crate) unsafe fn take(value: *mut Value) -> Result<engine::Value> {
 ///
 /// # Safety
 /// C1.
-pub(crate) unsafe fn take_all(
-    count: usize,
-    values: *const *mut Value,
-    max: usize,
-) -> Result<Vec<engine::Value>> {
+pub unsafe fn take_all(count: usize, values: *const *mut Value, max: usize) -> Result<Vec<engine::Value>> {
     // SAFETY: C1 - it has as many elements as the caller says, as the header asks.
     let values = unsafe { array(values, count, max, "values") }?;
     // SAFETY: C1 - the caller has given it, and uses it no more. All are taken, before one that is wrong is told.
@@ -309,7 +312,7 @@ pub unsafe extern "C" fn fifth_get_integer(value: *const Value, integer: *mut i6
         unsafe { put(integer, found) }.map(|()| OK)
     };
     // SAFETY: C1 - the caller passes what the header asks for, which is all that `told` asks for.
-    unsafe { told(value, crate::FAILED, get) }
+    unsafe { told(value, FAILED, get) }
 }
 
 /// `fifth_get_float`.
@@ -324,7 +327,7 @@ pub unsafe extern "C" fn fifth_get_float(value: *const Value, float: *mut f64) -
         unsafe { put(float, found) }.map(|()| OK)
     };
     // SAFETY: C1 - the caller passes what the header asks for, which is all that `told` asks for.
-    unsafe { told(value, crate::FAILED, get) }
+    unsafe { told(value, FAILED, get) }
 }
 
 /// `fifth_get_variable`.
@@ -339,7 +342,7 @@ pub unsafe extern "C" fn fifth_get_variable(value: *const Value, number: *mut u3
         unsafe { put(number, found) }.map(|()| OK)
     };
     // SAFETY: C1 - the caller passes what the header asks for, which is all that `told` asks for.
-    unsafe { told(value, crate::FAILED, get) }
+    unsafe { told(value, FAILED, get) }
 }
 
 /// `fifth_text`.
@@ -409,5 +412,5 @@ pub unsafe extern "C" fn fifth_equal(one: *const Value, other: *const Value) -> 
         Ok(c_int::from(one.term() == other.term()))
     };
     // SAFETY: C1 - the caller passes what the header asks for, which is all that `told` asks for.
-    unsafe { told(one, crate::FAILED, get) }
+    unsafe { told(one, FAILED, get) }
 }
