@@ -7,7 +7,7 @@
 
 What goes in and out: integers of any size, floats, strings (`str`; bytes that are no UTF-8 become surrogate escapes),
 lists, vectors (`tuple`), atoms (`Atom`; `True` and `False` go in as `true` and `false`), structures (`Term`), and
-variables without a value (`Var`).
+variables without a value (`Var`). An array of KL1 is a `SharedArray`, whose memory NumPy sees without a copy.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from __future__ import annotations
 import asyncio
 import atexit
 import codecs
+import copyreg
 import os
 import sys
 from dataclasses import dataclass, field
-from typing import Any, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from typing import Any, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _fifth
-from ._fifth import Atom, ForkedError, Term, Var
+from ._fifth import Atom, ForkedError, SharedArray, Term, Var, shared_array
 
 __all__ = [
     "Atom", "CompileError", "Deadlock", "Diagnostic", "Exit", "Failure", "ForkedError", "Goal", "HeapLimit",
-    "Interrupted", "Program", "Sender", "Session", "Stream", "Term", "Var", "run",
+    "Interrupted", "Program", "Sender", "Session", "SharedArray", "Stream", "Term", "Var", "run", "shared_array",
 ]
 
 
@@ -41,6 +42,12 @@ class Diagnostic:
     column: int
     notes: Sequence[str]
     help: str | None
+
+    @classmethod
+    def _of(cls, told: dict[str, Any]) -> Diagnostic:
+        at = told["at"]
+        named = {name: told[name] for name in ("severity", "code", "message", "notes", "help")}
+        return cls(file=at["file"], line=at["line"], column=at["column"], **named)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class CompileError(Exception):
 
     def __init__(self, told: dict[str, Any]) -> None:
         super().__init__(told["text"])
-        self.diagnostics: list[Diagnostic] = [Diagnostic(**one) for one in told["diagnostics"]]
+        self.diagnostics: list[Diagnostic] = [Diagnostic._of(one) for one in told["diagnostics"]]
 
 
 def _failure(told: dict[str, Any]) -> Failure:
@@ -122,6 +129,40 @@ def _named(name: str) -> tuple[str, str]:
     return (module, predicate) if colon else ("main", predicate)
 
 
+def _callables(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    for name, function in functions.items():
+        if not isinstance(name, str) or not callable(function):
+            raise TypeError(f"functions has names and what can be called: not {name!r}: {function!r}")
+    return dict(functions)
+
+
+_descriptors: dict[tuple[int, int], int] = {}
+
+
+def _attached(descriptor: Any, *of: int) -> SharedArray:
+    number = descriptor.detach()
+    try:
+        return _fifth.attach_array(number, *of)
+    finally:
+        os.close(number)
+
+
+def _reduced(array: SharedArray) -> tuple[Any, ...]:
+    """A shared array for another process: a descriptor of its memory, which goes with `multiprocessing`."""
+    from multiprocessing.reduction import DupFd
+
+    number, *of = array._share()
+    found = os.fstat(number)
+    # A process that is being started needs it later.
+    kept = _descriptors.setdefault((found.st_dev, found.st_ino), number)
+    if kept != number:
+        os.close(number)
+    return _attached, (DupFd(kept), *of)
+
+
+copyreg.pickle(SharedArray, _reduced)
+
+
 # Sessions end before the interpreter does: their threads may want its lock until then.
 atexit.register(_fifth.close_all)
 
@@ -131,21 +172,32 @@ class Program:
 
     `p.name(A, B)` calls `main:name(A, B, R)` in a session of the program's own and returns R."""
 
-    def __init__(self, *paths: str | os.PathLike[str], text: str | None = None, name: str = "text.kl1") -> None:
-        """Raises `CompileError` where the text is wrong, or a file cannot be read. `text` goes by `name` in messages."""
+    def __init__(
+        self,
+        *paths: str | os.PathLike[str],
+        text: str | None = None,
+        name: str = "text.kl1",
+        libraries: Iterable[str | os.PathLike[str]] = (),
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> None:
+        """Raises `CompileError` where the text is wrong, or a file cannot be read. `text` goes by `name` in messages.
+
+        `libraries`: shared libraries with foreign predicates (docs/c.md); `OSError` where one cannot be loaded.
+        `functions`: what `python:call` calls in its sessions, by name; nothing else of Python can be called."""
         if not paths and text is None:
             raise TypeError("a program needs files, or a text")
         more = None if text is None else (name, text.encode("utf-8", "surrogateescape"))
-        compiled = _fifth.Program.compile(list(paths), more)
+        compiled = _fifth.Program.compile(list(paths), more, list(libraries))
         if isinstance(compiled, dict):
             raise CompileError(compiled)
         self._program = compiled
         self._session: Session | None = None
+        self._functions = _callables(functions or {})
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
         """Warnings."""
-        return [Diagnostic(**one) for one in self._program.diagnostics()]
+        return [Diagnostic._of(one) for one in self._program.diagnostics()]
 
     def session(self, **settings: Any) -> Session:
         """A session of it: see `Session`."""
@@ -168,7 +220,8 @@ class Session:
 
     Calls run one after the other. `workers`: as many as there are processors by default. `heap_limit`: bytes of data
     and goals. `stdout`, `stderr`: files for text, by default those of `sys` at the time of writing. `args`: what
-    `unix:argv` answers. A session is closed by `close`, by `with`, or when nobody has it."""
+    `unix:argv` answers. `functions`: what `python:call` calls, by name; those of the program by default. A function runs
+    in a thread of a pool, never in one that reduces. A session is closed by `close`, by `with`, or when nobody has it."""
 
     def __init__(
         self,
@@ -179,11 +232,13 @@ class Session:
         stdout: Any = None,
         stderr: Any = None,
         args: Iterable[str | bytes] = (),
+        functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
-        takes = [_writer(file, name) for file, name in ((stdout, "stdout"), (stderr, "stderr"))]
+        called = program._functions if functions is None else _callables(functions)
+        takes = (_writer(stdout, "stdout"), _writer(stderr, "stderr"))
         arguments = [arg if isinstance(arg, bytes) else os.fsencode(arg) for arg in args]
         self.closed = False
-        self._session = _fifth.Session(program._program, workers, heap_limit, *takes, arguments)
+        self._session = _fifth.Session(program._program, workers, heap_limit, takes, arguments, called)
 
     def _begin(self, name: str, args: Sequence[Any]) -> Any:
         given = [arg._given() if isinstance(arg, Sender) else arg for arg in args]
@@ -239,7 +294,7 @@ class Session:
         answer = self._session.define(name, text)
         if isinstance(answer, dict):
             raise CompileError(answer)
-        return [Diagnostic(**one) for one in answer]
+        return [Diagnostic._of(one) for one in answer]
 
     def interrupt(self) -> None:
         """Ends the call that runs, or else the one that was begun and runs next: it raises `Interrupted` where it is

@@ -213,3 +213,15 @@ def test_an_import_starts_nothing():
     code = "import fifth, os; print(len(os.listdir('/proc/self/task')))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout == "1\n"
+
+
+def test_an_interrupt_of_a_call_that_waits_for_its_turn_spares_the_others(program):
+    with program.session(workers=1) as session:
+        runs = session.begin("endless", 0, out=0)
+        second, third = session.begin("same", 1), session.begin("same", 2)
+        second.interrupt()
+        assert runs.wait(0.2, False) is None
+        runs.interrupt()
+        assert runs.wait(60, False)["error"] == "Interrupted"
+        assert second.wait(60, False)["error"] == "Interrupted"
+        assert third.wait(60, False) == [2]

@@ -1,8 +1,9 @@
 //! Python's objects to values of the engine, and back, without recursion (Y3).
 
+use crate::arrays::SharedArray;
 use crate::terms::{Atom, Term, Var};
 use engine::Value;
-use engine::value::{ARITY_MAX, Builder, NODES_MAX, Part, Shape};
+use engine::value::{ARITY_MAX, Builder, NODES_MAX, Part, Shape, Terms};
 use num_bigint::BigInt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -110,6 +111,15 @@ impl<'py> Making<'py> {
             let last = Step::Structure(term.clone(), parts.len());
             return self.open(&object, last, parts).map(|()| None);
         }
+        if let Ok(array) = object.cast::<SharedArray>() {
+            let Some(parts) = array.get().given() else {
+                let text =
+                    "an array of another process's memory does not go into a session that was started here";
+                return Err(PyValueError::new_err(text));
+            };
+            let parts = parts.map(|part| builder.integer(part));
+            return Ok(Some(builder.structure(b"array", &parts)));
+        }
         Ok(Some(if let Ok(atom) = object.cast::<Atom>() {
             builder.atom(&atom.get().name)
         } else if let Ok(value) = object.cast::<PyBool>() {
@@ -125,7 +135,7 @@ impl<'py> Making<'py> {
         } else {
             let class = object.get_type().name()?;
             return Err(PyTypeError::new_err(format!(
-                "a {class} does not go into KL1; what does: int, float, str, bytes, bool, list, tuple, Atom, Term, Var"
+                "a {class} does not go into KL1; what does: int, float, str, bytes, bool, list, tuple, Atom, Term, Var, SharedArray"
             )));
         }))
     }
@@ -152,6 +162,14 @@ fn string<'py>(py: Python<'py>, bytes: &[u8], raw: bool) -> PyResult<Bound<'py, 
     }
 }
 
+/// The array that a structure stands for.
+fn array_of(name: &[u8], parts: Terms<'_>) -> Option<SharedArray> {
+    if name != b"array" || parts.len() != 2 {
+        return None;
+    }
+    SharedArray::of(parts.get(0)?.as_integer()?, parts.get(1)?.as_integer()?)
+}
+
 /// The object that a value becomes; `raw`: strings become bytes.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value, raw: bool) -> PyResult<Bound<'py, PyAny>> {
     let name = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -172,7 +190,10 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value, raw: bool) -> PyRes
                 PyList::new(py, items)?.into_any()
             }
             Shape::Vector(_) => PyTuple::new(py, parts)?.into_any(),
-            Shape::Structure(text, _) => {
+            Shape::Structure(text, of) => {
+                if let Some(array) = array_of(text, of) {
+                    return Ok(Bound::new(py, array)?.into_any());
+                }
                 let args = PyTuple::new(py, parts)?.unbind();
                 Bound::new(py, Term { name: name(text), args })?.into_any()
             }

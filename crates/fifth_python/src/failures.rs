@@ -1,100 +1,61 @@
-//! What goes wrong, as dictionaries, of which the package's Python part makes exceptions.
+//! What goes wrong, as dictionaries, of which the package's Python part makes exceptions: the engine's JSON, read.
 
+use engine::render::failures;
 use engine::{Failure, NotCompiled};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
-use runtime::outcome::{RunOutcome, SuspendedGoal, Waiting};
-use syntax::diagnostic::Severity;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
+use runtime::outcome::Waiting;
+use serde_json::Value;
+
+/// The object of a JSON text. No code of Python runs meanwhile: at its end the interpreter ends threads that wait for
+/// its lock, and none may wait here.
+fn read<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    let value = serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    object(py, &value)
+}
+
+/// Nothing of it is deeper than the engine's texts are.
+fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => number.into_pyobject(py)?.into_any(),
+            None => PyFloat::new(py, number.as_f64().unwrap_or(f64::NAN)).into_any(),
+        },
+        Value::String(text) => PyString::new(py, text).into_any(),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| object(py, item)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, items)?.into_any()
+        }
+        Value::Object(members) => {
+            let told = PyDict::new(py);
+            members.iter().try_for_each(|(name, member)| told.set_item(name, object(py, member)?))?;
+            told.into_any()
+        }
+    })
+}
 
 /// Why a call gave no values.
-pub(crate) fn of_call<'py>(py: Python<'py>, failure: &Failure) -> PyResult<Bound<'py, PyDict>> {
-    let told = PyDict::new(py);
-    told.set_item("text", failure.to_string())?;
-    let kind = match failure {
-        Failure::Undefined(_) => "undefined",
-        Failure::Unfit(_) => "unfit",
-        Failure::Poisoned(_) => "poisoned",
-        Failure::Ended { outcome, .. } => match outcome {
-            RunOutcome::Success => "success",
-            RunOutcome::Exit(status) => {
-                told.set_item("status", status)?;
-                "exit"
-            }
-            RunOutcome::Deadlock { goals, count } => {
-                told.set_item("goals", goals_of(py, goals)?)?;
-                told.set_item("count", count)?;
-                "deadlock"
-            }
-            RunOutcome::Failed(error) => {
-                told.set_item("error", format!("{:?}", error.kind))?;
-                told.set_item("message", &error.message)?;
-                told.set_item("goal", &error.goal.text)?;
-                told.set_item("file", &error.file)?;
-                told.set_item("line", error.line)?;
-                told.set_item("goals", goals_of(py, &error.waiting.goals)?)?;
-                told.set_item("count", error.waiting.count)?;
-                "failed"
-            }
-        },
-    };
-    told.set_item("kind", kind)?;
-    Ok(told)
+pub(crate) fn of_call<'py>(py: Python<'py>, failure: &Failure) -> PyResult<Bound<'py, PyAny>> {
+    read(py, &failures::of_call(failure))
 }
 
 /// Goals that wait.
-pub(crate) fn waiting<'py>(py: Python<'py>, waiting: &Waiting) -> PyResult<Bound<'py, PyList>> {
-    goals_of(py, &waiting.goals)
-}
-
-fn goals_of<'py>(py: Python<'py>, goals: &[SuspendedGoal]) -> PyResult<Bound<'py, PyList>> {
-    let all = PyList::empty(py);
-    for goal in goals {
-        let told = PyDict::new(py);
-        told.set_item("goal", &goal.goal.text)?;
-        told.set_item("waits_for", &goal.waits_for)?;
-        told.set_item("outside", &goal.outside)?;
-        told.set_item("file", &goal.file)?;
-        told.set_item("line", goal.line)?;
-        told.set_item("holder", goal.holder)?;
-        all.append(told)?;
-    }
-    Ok(all)
+pub(crate) fn waiting<'py>(py: Python<'py>, waiting: &Waiting) -> PyResult<Bound<'py, PyAny>> {
+    read(py, &failures::waiting(waiting))?.get_item("goals")
 }
 
 /// Why there is no program.
-pub(crate) fn of_text<'py>(py: Python<'py>, wrong: &NotCompiled) -> PyResult<Bound<'py, PyDict>> {
-    let told = PyDict::new(py);
-    told.set_item("text", wrong.to_string())?;
-    let list = match wrong {
-        NotCompiled::Wrong(report) => {
-            told.set_item("kind", "text")?;
-            diagnostics(py, report)?
-        }
-        NotCompiled::Not(_) => {
-            told.set_item("kind", "other")?;
-            PyList::empty(py)
-        }
-    };
-    told.set_item("diagnostics", list)?;
-    Ok(told)
+pub(crate) fn of_text<'py>(py: Python<'py>, wrong: &NotCompiled) -> PyResult<Bound<'py, PyAny>> {
+    read(py, &failures::of_text(wrong))
 }
 
 /// What is wrong with a text, or seems to be.
-pub(crate) fn diagnostics<'py>(py: Python<'py>, report: &engine::Report) -> PyResult<Bound<'py, PyList>> {
-    let all = PyList::empty(py);
-    for diagnostic in report.diagnostics() {
-        let told = PyDict::new(py);
-        let (line, column) = report.sources().line_column(diagnostic.span.file, diagnostic.span.start);
-        let is_error = matches!(diagnostic.severity, Severity::Error);
-        told.set_item("severity", if is_error { "error" } else { "warning" })?;
-        told.set_item("code", diagnostic.code)?;
-        told.set_item("message", &diagnostic.message)?;
-        told.set_item("file", &report.sources().file(diagnostic.span.file).name)?;
-        told.set_item("line", line)?;
-        told.set_item("column", column)?;
-        told.set_item("notes", &diagnostic.notes)?;
-        told.set_item("help", &diagnostic.help)?;
-        all.append(told)?;
+pub(crate) fn diagnostics<'py>(py: Python<'py>, report: &engine::Report) -> PyResult<Bound<'py, PyAny>> {
+    if report.list().is_empty() {
+        return Ok(PyList::empty(py).into_any());
     }
-    Ok(all)
+    read(py, &format!("[{}]", report.json().trim_end().replace('\n', ",")))
 }

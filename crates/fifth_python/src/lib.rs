@@ -12,8 +12,10 @@
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 
+mod arrays;
 mod convert;
 mod failures;
+mod functions;
 mod laboratory;
 mod notebook;
 mod program;
@@ -35,6 +37,7 @@ fn _fifth(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<terms::Atom>()?;
     module.add_class::<terms::Term>()?;
     module.add_class::<terms::Var>()?;
+    module.add_class::<arrays::SharedArray>()?;
     module.add_class::<program::Program>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Call>()?;
@@ -46,6 +49,9 @@ fn _fifth(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(notebook::is_complete, module)?)?;
     module.add_function(wrap_pyfunction!(laboratory::experiments, module)?)?;
     module.add_function(wrap_pyfunction!(laboratory::run_experiment, module)?)?;
+    module.add_function(wrap_pyfunction!(laboratory::read_report, module)?)?;
+    module.add_function(wrap_pyfunction!(arrays::shared_array, module)?)?;
+    module.add_function(wrap_pyfunction!(arrays::attach_array, module)?)?;
     module.add_function(wrap_pyfunction!(session::close_all, module)?)?;
     module.add("ForkedError", module.py().get_type::<session::ForkedError>())
 }

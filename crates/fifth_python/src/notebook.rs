@@ -6,7 +6,7 @@ use engine::interactive::{Binding, Interactive, Leave, Said};
 use engine::{Settings, Sink, Texts};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::PyBytes;
 use runtime::node::Rouser;
 use runtime::outcome::{RunOutcome, Waiting};
 use runtime::waker::Waker;
@@ -314,7 +314,7 @@ impl Notebook {
         }
     }
     /// The goals that waited when somebody asked last in the last query, or at its end.
-    fn waiting<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    fn waiting<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let waiting = lock(&self.waiting).clone();
         failures::waiting(py, &waiting)
     }

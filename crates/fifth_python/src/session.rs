@@ -1,10 +1,12 @@
 //! Sessions, their calls and their streams.
 
+use crate::arrays::memory;
 use crate::convert::{to_python, to_value};
+use crate::functions::{Pool, await_all};
 use crate::program::Program;
 use crate::{ADDRESS_SPACE_BYTES, SLICE, failures};
 use base::lock;
-use engine::{Argument, Hooks, Settings, Sink};
+use engine::{Argument, Functions, Hooks, Interrupter, Settings, Sink};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -67,9 +69,10 @@ static OPEN: Mutex<Vec<Weak<Here<Arc<engine::Session>>>>> = Mutex::new(Vec::new(
 
 /// Ends all sessions of this process. Their threads may want the interpreter's lock to write, so they end before it.
 #[pyfunction]
-pub(crate) fn close_all(py: Python<'_>) {
+pub(crate) fn close_all(py: Python<'_>) -> PyResult<()> {
     let open = std::mem::take(&mut *lock(&OPEN));
     py.detach(|| open.iter().filter_map(Weak::upgrade).for_each(|shared| shared.end()));
+    await_all(py)
 }
 
 /// Lets go of a session without the interpreter's lock: the last one ends it, and waits for its thread.
@@ -106,19 +109,21 @@ impl Session {
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (program, workers, heap_limit, stdout, stderr, args))]
+    #[pyo3(signature = (program, workers, heap_limit, takes, args, functions))]
     fn start(
         py: Python<'_>,
         program: &Program,
         workers: Option<u32>,
         heap_limit: Option<u64>,
-        stdout: Option<Py<PyAny>>,
-        stderr: Option<Py<PyAny>>,
+        takes: (Option<Py<PyAny>>, Option<Py<PyAny>>),
         args: Vec<Vec<u8>>,
+        functions: Py<PyDict>,
     ) -> PyResult<Session> {
         let settings =
             Settings { workers, heap_limit, address_space: Some(ADDRESS_SPACE_BYTES), ..Settings::default() };
-        let hooks = Hooks { arguments: args, stdout: sink(stdout), stderr: sink(stderr) };
+        let (stdout, stderr) = (sink(takes.0), sink(takes.1));
+        let functions = Some(Arc::new(Pool::new(functions)) as Arc<dyn Functions>);
+        let hooks = Hooks { arguments: args, stdout, stderr, functions, arrays: Some(memory()) };
         let started = py.detach(|| engine::Session::start(&program.program, &settings, hooks));
         let session = started.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let shared = Arc::new(Here::new(Arc::new(session)));
@@ -134,7 +139,8 @@ impl Session {
         let arguments =
             arguments.iter().map(|argument| argument_of(&argument)).collect::<PyResult<Vec<_>>>()?;
         let call = session.call(module, name, arguments);
-        Ok(Call { call: Here::new(call), shared: Some(self.shared().clone()) })
+        let interrupter = call.interrupter();
+        Ok(Call { call: Here::new(call), interrupter, shared: Some(self.shared().clone()) })
     }
     /// The two ends of a list that is sent.
     fn sender(&self) -> PyResult<(Sender, Source)> {
@@ -151,8 +157,8 @@ impl Session {
     fn define(&self, py: Python<'_>, name: &str, text: &str) -> PyResult<Py<PyAny>> {
         let session = self.session()?;
         match py.detach(|| session.define(name, text)) {
-            Ok(report) => Ok(failures::diagnostics(py, &report)?.into_any().unbind()),
-            Err(wrong) => Ok(failures::of_text(py, &wrong)?.into_any().unbind()),
+            Ok(report) => Ok(failures::diagnostics(py, &report)?.unbind()),
+            Err(wrong) => Ok(failures::of_text(py, &wrong)?.unbind()),
         }
     }
     /// Ends the call that runs.
@@ -161,7 +167,7 @@ impl Session {
         Ok(())
     }
     /// The goals that wait in the call that runs.
-    fn waiting<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    fn waiting<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let session = self.session()?;
         let waiting = py.detach(|| session.snapshot());
         failures::waiting(py, &waiting)
@@ -190,6 +196,7 @@ fn argument_of(argument: &Bound<'_, PyAny>) -> PyResult<Argument> {
 #[pyclass(frozen, module = "fifth")]
 pub struct Call {
     call: Here<engine::Call>,
+    interrupter: Interrupter,
     /// Its session lives as long as the call, unless it is closed.
     shared: Option<Shared>,
 }
@@ -236,16 +243,13 @@ impl Call {
                     values.iter().map(|value| to_python(py, value, raw)).collect::<PyResult<Vec<_>>>()?;
                 Ok(Some(PyList::new(py, values)?.into_any()))
             }
-            Err(failure) => Ok(Some(failures::of_call(py, &failure)?.into_any())),
+            Err(failure) => Ok(Some(failures::of_call(py, &failure)?)),
         }
     }
-    /// Ends what its session runs.
+    /// Ends it, be it that it runs or that it waits for its turn.
     fn interrupt(&self) -> PyResult<()> {
-        let shared = self.shared.as_ref().expect("it is there until it is dropped");
-        shared.check()?;
-        if let Some(session) = &*lock(&shared.thing) {
-            session.interrupt();
-        }
+        self.call.check()?;
+        self.interrupter.interrupt();
         Ok(())
     }
 }
@@ -361,8 +365,8 @@ impl Receiver {
             match item {
                 Ok(value) => all.append(to_python(py, &value, raw)?)?,
                 Err(unfit) => {
-                    let told: Bound<'_, PyDict> = failures::of_call(py, &engine::Failure::Unfit(unfit))?;
-                    return Err(PyRuntimeError::new_err(told.get_item("text")?.map(Bound::unbind)));
+                    let told = failures::of_call(py, &engine::Failure::Unfit(unfit))?;
+                    return Err(PyRuntimeError::new_err(told.get_item("text")?.unbind()));
                 }
             }
         }
