@@ -118,7 +118,13 @@ fn list(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let pairs = attempt!(worker.map_pairs(&map));
     match attempt!(sorting::by_key(worker, pairs)) {
         Some(pairs) => listed(worker, pairs, outputs),
-        None => no_map(),
+        // A part of a key is still at another node.
+        None => {
+            for (key, _) in attempt!(worker.map_pairs(&map)) {
+                attempt!(worker.key_hash(key));
+            }
+            no_map()
+        }
     }
 }
 
@@ -310,6 +316,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_list_of_pairs_waits_for_parts_of_keys() {
+        let worker = worker();
+        let (f, variable) = (worker.intern("f"), worker.new_variable());
+        let keys = [Word::small(1), variable].map(|part| worker.structure(f, &[part]));
+        let node =
+            worker.structure(term::symbol::MAP, &[Word::small(3), keys[0], Word::NIL, keys[1], Word::NIL]);
+        let whole = worker.structure(term::symbol::MAP, &[Word::small(2), node]);
+        let outcome = list(worker, &[whole], &mut [Word::NIL]);
+        assert!(matches!(outcome, Outcome::Wait(awaited) if awaited == variable), "{outcome:?}");
+        worker.unify(variable, Word::small(0));
+        let pairs = call(worker, list, &[whole]);
+        assert_eq!(worker.term_text(pairs), "[{f(0),[]},{f(1),[]}]");
     }
 
     #[test]
