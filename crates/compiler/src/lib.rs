@@ -21,6 +21,7 @@ mod program;
 mod tree;
 
 pub use ir::{text, verify};
+pub use program::check::is_foreign;
 pub use program::names::Earlier;
 pub use program::slips::messages::{almost_messages, looks_for};
 pub use program::slips::unused::unused_predicates;

@@ -143,11 +143,12 @@ fn what_goes_wrong_first_has_an_answer_that_says_what_to_do() {
             assert!(errors.contains(part), "{arguments:?}: no {part:?} in\n{errors}");
         }
     }
-    let (code, output, errors) =
-        step(home.path(), &["repl"], "?- append([1],[2],X).\n:frob\n:load none.kl1\nX := 1/0.\n:help\n");
+    let entries = "append([1],[2],X).\nprint(1).\n:frob\n:load none.kl1\nX := 1/0.\n:help\n";
+    let (code, output, errors) = step(home.path(), &["repl"], entries);
     assert_eq!(code, Some(0));
     for part in [
         "did you mean `lists:append(+Xs,+Ys,-Zs)`?",
+        "`io:outstream([print(X), nl])`",
         "there is no command :frob; :help",
         "cannot read none.kl1",
     ] {

@@ -2,7 +2,7 @@
 
 use crate::program::names::{Key, Names};
 use crate::program::passive::{Context, type_test};
-use crate::program::suggestions::{Call as LibraryCall, Suggestions, Words, nearest_guard};
+use crate::program::suggestions::{Call as LibraryCall, Suggestions, Words, arguments, nearest_guard};
 use syntax::diagnostic::Diagnostic;
 use syntax::program::{Call, Clause, GoalKind};
 use syntax::source::{SourceMap, Span};
@@ -79,8 +79,9 @@ impl Checker<'_, '_> {
     }
     fn missing(&mut self, module: Atom, name: Atom, arity: usize, bare: bool, span: Span) {
         let (atoms, names) = (self.atoms, self.names);
-        // There clauses begin, usually.
-        let begins_line = bare && self.sources.line_column(span.file, span.start).1 == 1;
+        // There clauses begin, usually, but for what is entered in the REPL.
+        let is_entry = *atoms.text(module) == *b"repl";
+        let begins_line = bare && !is_entry && self.sources.line_column(span.file, span.start).1 == 1;
         let suggestions = self.suggestions.get_or_insert_with(|| Suggestions::new(names, atoms));
         let what = shown(atoms, name, arity);
         let module_name = atoms.name(module);
@@ -200,6 +201,11 @@ fn alternatives(calls: &[LibraryCall]) -> String {
 
 /// For goals that begin a line: a comma behind the last goal of a clause makes a goal of the fact that follows.
 const JOINED: &str = "if this begins a clause, end the one before it with `.`, not with `,`";
+
+/// Whether goals of this name and number of arguments are from other languages, or meant to be of the library.
+pub fn is_foreign(name: &[u8], arity: usize, library: &[(&str, &str)]) -> bool {
+    in_other_languages(name, arity).is_some() || library.iter().any(|call| arguments(call) == arity)
+}
 
 /// What is written here in place of predicates and tests of other languages.
 fn in_other_languages(name: &[u8], arity: usize) -> Option<&'static str> {

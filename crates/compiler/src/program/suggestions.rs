@@ -22,6 +22,11 @@ pub(crate) struct Suggestions {
 /// A module of the library, and how one of its predicates is called.
 pub(crate) type Call = (&'static str, &'static str);
 
+/// The number of its arguments.
+pub(crate) fn arguments((_, call): &(&str, &str)) -> usize {
+    call.matches(',').count() + 1
+}
+
 /// Names with their letters and arities.
 #[derive(Default)]
 pub(crate) struct Words {
@@ -85,7 +90,6 @@ impl Suggestions {
     }
     /// What the library has of this name: with as many arguments, and with others.
     pub(crate) fn of_library(&self, name: &str, arity: usize) -> (Vec<Call>, Vec<Call>) {
-        let arguments = |call: &Call| call.1.matches(',').count() + 1;
         (self.library)(name).into_iter().partition(|call| arguments(call) == arity)
     }
     /// What a call in `module` could name whose name is most like this one.

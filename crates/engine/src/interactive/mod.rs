@@ -101,7 +101,9 @@ impl Interactive {
             Kind::Value(assignment) => query(entry, Some(assignment)).run(self, tell),
             Kind::Either((name, arity)) => {
                 let goal = query(entry, None);
-                if !goal.misses(self)? {
+                // `print(X).` is to print, and makes no fact.
+                let foreign = || compiler::is_foreign(name.as_bytes(), arity, &library::named(&name));
+                if arity > 0 && foreign() || !goal.misses(self)? {
                     return goal.run(self, tell);
                 }
                 if arity == 0 {
