@@ -83,6 +83,11 @@ pub trait Program {
     fn holds(&mut self) -> bool {
         false
     }
+    /// Node 0 is asked where the run would end while somebody waits ([`Program::waits`]). False: it has done something
+    /// for those that do, and the run goes on.
+    fn may_end<F: Fabric>(&mut self, _: &mut Context<'_, F>) -> bool {
+        true
+    }
     /// X6: whether somebody at this node waits for what another one, or the outside, may bring. It is asked when a
     /// wave comes by.
     fn waits(&mut self) -> bool {

@@ -445,7 +445,8 @@ impl<P: Program> Machine<P> {
             return self.core.tell(fabric, parent, Kind::WaveUp, 0, &count.words());
         }
         let patience = match self.core.waves.judge(count) {
-            Found::End => return self.end(fabric, count.tasks),
+            Found::End if !count.waits || self.may_end(fabric) => return self.end(fabric, count.tasks),
+            Found::End => self.core.costs.patience,
             Found::PerhapsEnd => self.core.costs.patience,
             Found::NoEnd => {
                 // The longer nothing comes of it, the rarer.
@@ -458,6 +459,12 @@ impl<P: Program> Machine<P> {
     /// X6: this node alone keeps the run from its end, so a wave has nothing to find.
     fn keeps_going(&mut self) -> bool {
         self.program.holds() && self.program.waits()
+    }
+    fn may_end<F: Fabric>(&mut self, fabric: &mut F) -> bool {
+        let Machine { program, core, here, .. } = self;
+        let ends = program.may_end(&mut Context { core, fabric, here });
+        self.background |= !ends;
+        ends
     }
     fn end<F: Fabric>(&mut self, fabric: &mut F, waiting: u64) {
         self.core.tell_children(fabric, Kind::End, &[waiting]);

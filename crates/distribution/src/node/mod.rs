@@ -45,6 +45,9 @@ use trace::Letters;
 const STOP: u32 = 1;
 /// Somebody wants to know what waits.
 const ASKED: u32 = 2;
+/// Nothing is ready at any node, and goals of shoens may wait for ever. A word: shoens of this depth are told; 0: node
+/// 0 wants to know the greatest depth of one that was not, and gets it.
+const STUCK: u32 = 3;
 /// What a message between threads or processes takes of both its nodes, about.
 const MESSAGE_NS: u64 = 1_000;
 /// Levels of structure that a gift brings of what it awaits.
@@ -73,6 +76,8 @@ pub(crate) struct Reducer<'a> {
     woken: bool,
     /// J5, or R1 of `rounds`.
     holds_back: bool,
+    /// Of node 0: all nodes were asked how deep shoens are that wait for ever, and the deepest that is known.
+    deepest: Option<u32>,
     rounds: Rounds,
     /// Somebody may watch the run.
     watcher: Option<Watcher>,
@@ -110,6 +115,7 @@ impl<'a> Reducer<'a> {
             received: 0,
             woken: true,
             holds_back: false,
+            deepest: None,
             rounds: Rounds::new(options.node, options.nodes, limit),
             watcher,
         }
@@ -254,6 +260,18 @@ impl<'a> Reducer<'a> {
         });
     }
 
+    /// At node 0: how deep another one's shoens are that wait for ever. At others: what node 0 wants of them.
+    fn hear_of_deadlock<F: Fabric>(&mut self, context: &mut Context<'_, F>, depth: u32) {
+        if context.node() == NodeId(0) {
+            self.deepest = self.deepest.map(|deepest| deepest.max(depth));
+        } else if depth > 0 {
+            self.node.tell_of_deadlock(depth);
+        } else if let Some(deepest) = self.node.deepest_deadlock() {
+            context.send(NodeId(0), Priority::High, STUCK, &[deepest.into()]);
+            self.out.outgoing.bells.push(NodeId(0));
+        }
+    }
+
     /// J1.
     fn ring(&mut self) {
         for to in self.out.outgoing.bells.drain(..) {
@@ -281,6 +299,7 @@ impl Program for Reducer<'_> {
                 self.show(context);
             }
             ASKED => _ = self.node.waker().ask(),
+            STUCK => self.hear_of_deadlock(context, call.words.first().map_or(0, |&depth| depth as u32)),
             PROTOCOL => self.hear(context, call),
             BALANCE => self.consider(context, call),
             kind => return self.pass_on(context, call, kind),
@@ -326,6 +345,28 @@ impl Program for Reducer<'_> {
         // What came from outside makes the node attend: then it has a turn.
         let outside = self.node.has_events() && self.node.look_outside();
         outside || self.node.is_reducing() || !self.out.outgoing.bells.is_empty()
+    }
+
+    /// Goals of shoens may wait for ever: the innermost that had not been told are, and the run goes on. First all
+    /// nodes say how deep theirs are.
+    fn may_end<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
+        let depth = match self.deepest.take() {
+            Some(0) => return true,
+            depth => depth.unwrap_or(0),
+        };
+        if self.over {
+            return true;
+        }
+        for to in (1..context.nodes()).map(NodeId) {
+            context.send(to, Priority::High, STUCK, &[depth.into()]);
+            self.out.outgoing.bells.push(to);
+        }
+        if depth == 0 {
+            self.deepest = Some(self.node.deepest_deadlock().unwrap_or(0));
+        } else {
+            self.node.tell_of_deadlock(depth);
+        }
+        false
     }
 
     fn holds(&mut self) -> bool {

@@ -11,6 +11,11 @@
 //! | `statistics(N,S)`         | `[words(W),waiting(G),shoens(C)]`: words allocated, goals that wait, shoens inside |
 //! | `alarm(Ms,K,X)`           | X becomes `[]` then, unless `quiet(K)` comes before                              |
 //! | `quiet(K)`                | takes an alarm back: the run need not wait for it                                |
+//! | `foster(N,..,P,Args)`     | a goal has come from another node, and is taken in: X20 of `goals::shoen`        |
+//! | `told(Bit,Event)`         | something has happened at another node to the shoen of this goal                 |
+//! | `hello(N,Node)`           | that node has goals of the shoen                                                 |
+//! | `done(N)`                 | a goal that was sent to another node is counted there, or done                   |
+//! | `order(N,What)`           | `abort`, `stop` or `start`: said to nodes that have goals of the shoen           |
 //! | `instead(Goal)`           | becomes the goal, when that is known                                             |
 //!
 //! Goals run at priorities from `Min` to `Max`. `Kinds` is `all`, or a list of names of kinds, of which `all` is one:
@@ -21,6 +26,7 @@ use super::io::events::{set_alarm, take_alarm_back};
 use super::io::streams::find_variable;
 use super::{Row, attempt, error, goal, home, integer, list_items, method, wrong};
 use crate::goals::shoen::faults::GoalError;
+use crate::goals::shoen::fosters::Arrival;
 use crate::goals::shoen::state::{KINDS, Shoen, Told, kind_bit};
 use crate::reports::outcome::ErrorKind;
 use crate::worker::native::Outcome;
@@ -59,18 +65,26 @@ fn new(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     if !(0..=PRIORITY_MAX).contains(&range.0) || !(range.0..=PRIORITY_MAX).contains(&range.1) {
         return error(ErrorKind::Range, "a range of priorities begins at 0 or above, and ends above that");
     }
-    if worker.options.nodes > 1 {
-        let message = "a program of several nodes cannot make a shoen yet: run it with one node";
-        return error(ErrorKind::Other, message);
-    }
-    let (number, report) = worker.new_shoen(Told { kinds, range });
+    let (number, report) = worker.new_shoen(Told { kinds, range, depth: 1 });
     outputs.copy_from_slice(&[Word::small(number), report]);
     Outcome::Done
+}
+
+/// X20: true if a shoen is another node's: the goal goes there.
+fn goes_home(worker: &mut Worker, name: &str, inputs: &[Word]) -> bool {
+    let Ok(number) = integer(worker, 1, inputs[0]) else { return false };
+    let Some(node) = worker.other_home(number) else { return false };
+    let predicate = worker.shoen_goal((name, inputs.len()));
+    worker.throw(node, predicate, inputs);
+    true
 }
 
 /// `run(N,Goal)`.
 fn run(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let [number, goal] = *inputs else { return Outcome::No };
+    if goes_home(worker, "run", inputs) {
+        return Outcome::Done;
+    }
     let number = attempt!(integer(worker, 1, number));
     let Some(shoen) = worker.begin_shoen(number) else { return Outcome::Done };
     match worker.goal_of(goal) {
@@ -85,6 +99,9 @@ fn run(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 
 /// `tell(N,What)`: what is over hears nothing.
 fn tell(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    if goes_home(worker, "tell", inputs) {
+        return Outcome::Done;
+    }
     let number = attempt!(integer(worker, 1, inputs[0]));
     let Some(what) = worker.atom_value(inputs[1]) else {
         return wrong(worker, 2, "what a shoen is told", inputs[1]);
@@ -111,6 +128,9 @@ fn words(worker: &Worker, inputs: &[Word]) -> Result<(Option<Arc<Shoen>>, u64), 
 
 /// `limit(N,Words)`.
 fn limit(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    if goes_home(worker, "limit", inputs) {
+        return Outcome::Done;
+    }
     if let (Some(shoen), words) = attempt!(words(worker, inputs)) {
         shoen.limit_words(words);
     }
@@ -119,6 +139,9 @@ fn limit(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 
 /// `add(N,Words)`.
 fn add(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    if goes_home(worker, "add", inputs) {
+        return Outcome::Done;
+    }
     if let (Some(shoen), words) = attempt!(words(worker, inputs)) {
         worker.add_words(&shoen, words);
     }
@@ -127,6 +150,11 @@ fn add(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 
 /// `statistics(N,S)`.
 fn statistics(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
+    let variable = worker.new_variable();
+    if goes_home(worker, "statistics", &[inputs[0], variable]) {
+        outputs[0] = variable;
+        return Outcome::Done;
+    }
     let number = attempt!(integer(worker, 1, inputs[0]));
     let figures = worker.shoen(number).map_or([0; 3], |shoen| shoen.figures());
     let named = |worker: &mut Worker, (name, figure): (&str, i64)| {
@@ -188,6 +216,66 @@ fn raise(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     error(ErrorKind::Other, format!("no shoen around the goal is told of {text}"))
 }
 
+/// `foster(N,Depth,Kinds,Min,Max,Rank,From,P,Args)`.
+fn foster(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let mut numbers = [0; 7];
+    for (i, number) in numbers.iter_mut().enumerate() {
+        *number = attempt!(integer(worker, i + 1, inputs[i]));
+    }
+    let [number, depth, kinds, low, high, rank, from] = numbers;
+    let (predicate, args) = (worker.predicate_value(inputs[7]), worker.vector_elements(inputs[8]));
+    let (Some(predicate), Some(args), true) = (predicate, args, is_node(worker, from)) else {
+        return wrong(worker, 8, "a goal of a shoen", inputs[7]);
+    };
+    if worker.predicates.arity(predicate) != args.len() {
+        return wrong(worker, 9, "the arguments of a goal", inputs[8]);
+    }
+    let told = Told { kinds: kinds as u64, range: (low, high.max(low)), depth: depth as u32 };
+    worker.take_in(Arrival { number, told, rank, from: from as u32 }, predicate, &args);
+    Outcome::Done
+}
+
+/// Whether there is another node of this number.
+fn is_node(worker: &Worker, node: i64) -> bool {
+    (0..worker.options.nodes.into()).contains(&node) && node != i64::from(worker.options.node)
+}
+
+/// `told(Bit,Event)`.
+fn told(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let bit = attempt!(integer(worker, 1, inputs[0]));
+    if worker.hear(bit as u64, inputs[1]) {
+        return Outcome::Done;
+    }
+    let event = worker.term_text(inputs[1]);
+    error(ErrorKind::Other, format!("no shoen around the goal is told of {event}"))
+}
+
+/// `hello(N,Node)`.
+fn hello(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let (number, node) = (attempt!(integer(worker, 1, inputs[0])), attempt!(integer(worker, 2, inputs[1])));
+    if is_node(worker, node) {
+        worker.greet(number, node as u32);
+    }
+    Outcome::Done
+}
+
+/// `done(N)`.
+fn done(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let number = attempt!(integer(worker, 1, inputs[0]));
+    worker.is_done(number);
+    Outcome::Done
+}
+
+/// `order(N,What)`.
+fn order(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let number = attempt!(integer(worker, 1, inputs[0]));
+    if let Some(what) = worker.atom_value(inputs[1]) {
+        let what = worker.atoms.name(what).into_owned();
+        worker.obey(number, &what);
+    }
+    Outcome::Done
+}
+
 pub(super) const NATIVES: &[Row] = &[
     method("shoen", "raise", "iia", raise),
     method("shoen_control", "new", "iiioo", new),
@@ -195,6 +283,11 @@ pub(super) const NATIVES: &[Row] = &[
     method("shoen_control", "limit", "ii", limit),
     method("shoen_control", "add", "ii", add),
     method("shoen_control", "statistics", "io", statistics),
+    goal("shoen_control", "foster", "iiiiiiiii", foster),
+    goal("shoen_control", "told", "ii", told),
+    goal("shoen_control", "hello", "ii", hello),
+    goal("shoen_control", "done", "i", done),
+    goal("shoen_control", "order", "ii", order),
     home(goal("shoen_control", "alarm", "ioo", alarm)),
     home(goal("shoen_control", "quiet", "i", quiet)),
     method("shoen_control", "tell", "ii", tell),

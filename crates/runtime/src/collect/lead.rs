@@ -162,7 +162,7 @@ pub(crate) fn collect(shared: &Shared, me: usize, wanted: Instant) {
         crew.with(me, |worker| crate::collect::check::check_heap(crew, worker));
     }
     if !done.lost.is_empty() {
-        crew.with(me, |worker| worker.tell_shoens(&done.lost));
+        crew.with(me, |worker| worker.tell_shoens(&done.lost, None));
     }
 }
 

@@ -331,8 +331,8 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
         self.own_records();
         self.trace();
         if MAJOR && !SHARED {
-            self.find_lost();
             self.by_distance(crew);
+            self.find_lost(crew);
         }
         debug_assert!(
             self.grey.is_empty() && self.survivor_scan == self.survivor_top,

@@ -198,7 +198,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         self.common.predicates.get(PredicateId::of_goal_word(goal)).daemon
     }
     /// X17 of `shoen`: goals of shoens to which nothing leads are kept, and noted. Whoever collects everything, alone.
-    pub(super) fn find_lost(&mut self) {
+    /// Other nodes' terms that they hold are as near as those of other goals (Y7 of `far`).
+    pub(super) fn find_lost(&mut self, crew: &Crew) {
         let is_lost = |&&record: &&usize| {
             !forwards_all(read(record)) && !self.is_daemon(read(record + 8 * SUSPENSION_PREDICATE))
         };
@@ -211,6 +212,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             *record = self.evacuate_headed(pointer(Tag::Object, *record)).address();
         }
         self.trace();
+        let common = self.common;
+        crew.with(0, |worker| worker.abroad.reached(1, |record| common.moved(record)));
         lock(&self.common.lost).append(&mut lost);
     }
     /// After the trace: the new addresses of the records that were met, of those it has seen.

@@ -138,6 +138,6 @@ impl<'t> Terms<'t> {
     /// forgets it. False: another worker was first, or has the variable for itself; then the two are unified.
     pub fn become_reference(&mut self, variable: Term<'t>, to: Term<'t>) -> bool {
         let (variable, to) = (self.own(variable), self.own(to));
-        self.first().become_reference(variable, to)
+        self.first().outside(|worker| worker.become_reference(variable, to))
     }
 }

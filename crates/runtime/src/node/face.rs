@@ -28,7 +28,7 @@ use crate::terms::naming::Naming;
 use crate::terms::{View, deref};
 use crate::worker::native::{Native, Outcome, Seat};
 use crate::worker::program::Predicates;
-use crate::worker::{Kept, Options, Root, Worker};
+use crate::worker::{Kept, Options, PRIORITY_MAX, Root, Worker};
 use num_bigint::BigInt;
 use std::any::Any;
 use std::marker::PhantomData;
@@ -230,22 +230,22 @@ impl<'t> Terms<'t> {
         let word = self.worker.take_root(root);
         self.term(word)
     }
-    /// Makes two terms equal, as `A = B` in a body does.
+    /// Makes two terms equal, as `A = B` in a body does that belongs to no shoen.
     pub fn unify(&mut self, a: Term<'t>, b: Term<'t>) {
         let (a, b) = (self.own(a), self.own(b));
-        self.worker.unify(a, b);
+        self.worker.outside(|worker| worker.unify(a, b));
     }
     /// Makes a goal of the running priority ready. False if there is no such predicate with this number of arguments
     /// that a program may call.
     pub fn spawn(&mut self, predicate: PredicateId, args: &[Term<'t>]) -> bool {
         self.spawn_at(self.worker.priority(), predicate, args)
     }
-    /// The same for a goal of another priority.
+    /// The same for a goal of another priority. It belongs to no shoen.
     pub fn spawn_at(&mut self, priority: i64, predicate: PredicateId, args: &[Term<'t>]) -> bool {
         let may = self.worker.may_be_called(predicate, args.len());
         if may {
             let args = self.words(args);
-            self.worker.spawn_at(priority, predicate, &args);
+            self.worker.spawn_at_lane(priority.clamp(0, PRIORITY_MAX), predicate, &args);
         }
         may
     }

@@ -59,7 +59,9 @@ impl Home {
     /// Nothing is ready, and no event may come: whether shoens were told of goals that wait for ever, as far as this
     /// node knows. Then the run goes on.
     pub(super) fn tells_shoens(&self, shared: &Shared) -> bool {
-        !shared.crew().with(0, |worker| self.has_pending(worker)) && tell_of_deadlock(shared)
+        // Other nodes may give what a goal waits for: `Node::tell_of_deadlock` is for those.
+        let alone = |worker: &mut Worker| !worker.is_one_of_several_nodes() && !self.has_pending(worker);
+        shared.crew().with(0, alone) && tell_of_deadlock(shared, None)
     }
     fn look(&mut self, worker: &mut Worker) {
         if let Some(mut events) = self.events.take() {

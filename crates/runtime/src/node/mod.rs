@@ -21,6 +21,7 @@ mod watched;
 pub use crate::builtins::io::events::Rouser;
 use crate::coordination::schedule::Passed;
 use crate::coordination::sync::lock;
+use crate::goals::shoen::deadlock::{deepest_deadlock, tell_of_deadlock};
 use crate::goals::state::Goals;
 use crate::memory::constants::Constants;
 use crate::memory::nursery::{address_space_min, other_bytes, reserved_bytes};
@@ -452,6 +453,15 @@ impl Node {
     /// After [`Turn::Quiescent`]: how a run ends in which nothing resumes a goal of this node any more.
     pub fn stuck(&mut self) -> RunOutcome {
         reduce::stuck(&self.shared)
+    }
+    /// After [`Turn::Quiescent`], where no goal is ready at any node: the greatest depth of a shoen of which goals wait
+    /// here for ever, and which was not told.
+    pub fn deepest_deadlock(&mut self) -> Option<u32> {
+        if self.is_reducing() { None } else { deepest_deadlock(&self.shared) }
+    }
+    /// The same: shoens of this depth are told. True if there were any that had not been; then the run goes on.
+    pub fn tell_of_deadlock(&mut self, depth: u32) -> bool {
+        !self.is_reducing() && tell_of_deadlock(&self.shared, Some(depth))
     }
     /// Between runs: from now on there are no other nodes, whatever [`Options`] said, and no turn ends for their sake.
     pub fn leave_others(&mut self) {

@@ -2,7 +2,9 @@
 //! `@node(any)`, or all of its goals ([`Options::balance`](crate::worker::Options::balance)) but for those of
 //! predicates that it has placed with `@node(N)`.
 
+use crate::coordination::team::Mail;
 use crate::goals::abroad::Goal;
+use crate::goals::shoen::is_lane;
 use crate::goals::state::NO_PRIORITY;
 use crate::terms::{View, deref};
 use crate::worker::Worker;
@@ -23,9 +25,12 @@ impl Worker {
                 || worker.is_large(predicate, goal)
         };
         let surplus = self.surplus_but(1, NO_PRIORITY, &keeps).pop()?;
-        let (priority, mut words) = self.take_surplus(surplus);
+        let Mail { priority, mut words, .. } = self.take_as_mail(surplus);
         let predicate = PredicateId::of_goal_word(words.pop()?);
         debug_assert_eq!(self.predicates.arity(predicate), words.len(), "P2: one goal was wanted");
+        if is_lane(priority) {
+            return Some(self.leaving(priority, predicate, &words));
+        }
         Some(Goal { priority, predicate, args: words.into() })
     }
     /// Whether a goal is too much to be sent, with the terms that its predicate awaits.

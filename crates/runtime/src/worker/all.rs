@@ -98,7 +98,7 @@ impl Shared {
             refused: Mutex::default(),
             lessons: Lessons::default(),
             policy: Mutex::new(Policy::new(options.workers)),
-            shoens: Shoens::new(),
+            shoens: Shoens::new(options.node, options.nodes),
             processors: processors.max(1),
             trace: options.trace.then(|| Trace::new(options.workers, options.share)),
             profiler: OnceLock::new(),

@@ -55,6 +55,8 @@ pub(crate) use crate::goals::abroad::state::Words;
 
 use crate::goals::abroad::known::number_in;
 use crate::goals::abroad::state::{Abroad, Import, Item, Kind, place};
+use crate::goals::shoen::is_lane;
+use crate::goals::shoen::state::Told;
 use crate::goals::state::SystemGoals;
 use crate::goals::suspend::{RESUMED, record_class};
 use crate::goals::unify::Written;
@@ -208,7 +210,39 @@ impl Worker {
     }
     /// A goal of this priority is.
     pub(crate) fn throw_at(&mut self, priority: i64, node: u32, predicate: PredicateId, args: &[Word]) {
+        if is_lane(priority) {
+            return self.throw_in(priority, node, predicate, args);
+        }
+        self.throw_outside(priority, node, predicate, args);
+    }
+    /// X20 of `shoen`: a goal of a lane leaves for another node.
+    #[cold]
+    pub(crate) fn throw_in(&mut self, lane: i64, node: u32, predicate: PredicateId, args: &[Word]) {
+        if self.is_dead(lane) {
+            return;
+        }
+        self.lanes.send_off(&self.shared.shoens, lane);
+        let Goal { priority, predicate, args } = self.leaving(lane, predicate, args);
+        self.throw_outside(priority, node, predicate, &args);
+    }
+    /// X20 of `shoen`: what a goal of a lane becomes that leaves, and is under way already (X12). Daemons are nobody's
+    /// there.
+    pub(crate) fn leaving(&mut self, lane: i64, predicate: PredicateId, args: &[Word]) -> Goal {
+        let priority = self.rank(lane);
+        let Some(shoen) = self.counted_shoen(lane) else {
+            return Goal { priority, predicate, args: args.into() };
+        };
+        let Told { kinds, range: (low, high), depth } = shoen.told_around();
+        let (number, node) = (shoen.number, self.options.node.into());
+        let numbers = [number, depth.into(), kinds as i64, low, high, priority, node].map(Word::small);
+        let goal = [self.predicate_object(predicate), self.vector(args)];
+        let args = numbers.into_iter().chain(goal).collect();
+        Goal { priority, predicate: self.shoen_goal(("foster", 9)), args }
+    }
+    /// The same of a goal that belongs to no shoen.
+    pub(crate) fn throw_outside(&mut self, priority: i64, node: u32, predicate: PredicateId, args: &[Word]) {
         debug_assert!(node != self.options.node && node < self.options.nodes, "a goal for node {node}");
+        debug_assert!(!is_lane(priority), "X20: lanes are of one node");
         self.tell(Kind::Throw { node, priority, predicate }, args);
     }
     /// A goal of this predicate may be reduced at any node.
@@ -407,7 +441,8 @@ impl Worker {
         if variable.tag() != Tag::Ref {
             return;
         }
-        let (record, mut foreign) = (self.record(2), None);
+        // X13 of `shoen`: a goal of the running lane may get this record next.
+        let (record, mut foreign) = (self.outside(|worker| worker.record(2)), None);
         write(record + 8 * SUSPENSION_PREDICATE, self.system_goals.exported.goal_word());
         write(record + 8 * SUSPENSION_PRIORITY, Word::small(OUTWARD));
         write(record + 8 * (SUSPENSION_ARGS + 1), Word::small(export.into()));

@@ -17,6 +17,7 @@ impl Worker {
     pub(crate) fn new_shoen(&mut self, mut told: Told) -> (i64, Word) {
         let report = self.new_variable();
         let parent = self.running_shoen();
+        told.depth = parent.as_ref().map_or(1, |parent| parent.depth + 1);
         let dead = parent.as_ref().is_some_and(|parent| parent.tally.is_aborted());
         if let Some((lowest, highest)) = parent.as_ref().map(|parent| parent.range) {
             let (low, high) = told.range;
@@ -64,6 +65,7 @@ impl Worker {
             }
             all.extend(shoen.children());
         }
+        self.order_nodes(shoen);
         self.shared.shoens.count_abort();
         self.shared.team.poke_all();
         self.abi.want_attention();
@@ -85,6 +87,7 @@ impl Worker {
     /// X18: the goals of a shoen may allocate more words; if they had allocated what they may, they go on.
     pub(crate) fn add_words(&mut self, shoen: &Arc<Shoen>, words: u64) {
         shoen.add_words(words);
+        self.order_nodes(shoen);
         self.order_start();
     }
     fn order_start(&mut self) {

@@ -39,14 +39,17 @@ impl Worker {
     fn report(&mut self, shoen: &Arc<Shoen>, news: &News) {
         match news {
             News::Event(name) => {
-                let event = Word::atom(self.intern(name));
-                self.tell_shoen(shoen, event);
+                if shoen.foster.is_none() {
+                    let event = Word::atom(self.intern(name));
+                    self.tell_shoen(shoen, 0, event);
+                    self.order_nodes(shoen);
+                }
             }
             News::HeapLimit => {
                 let [kind, skip] = ["heap_limit", "skip"].map(|name| Word::atom(self.intern(name)));
                 let (place, new) = (self.place_term("", 0), self.new_variable());
                 let event = self.named("exception", &[kind, skip, place, new]);
-                self.tell_shoen(shoen, event);
+                self.tell_shoen(shoen, kind_bit("heap_limit"), event);
                 self.abort(shoen);
             }
         }
@@ -81,7 +84,7 @@ impl Worker {
         let new = self.new_variable();
         self.wait_for_instead(lane, new);
         let event = self.named("exception", &[what.term, goal, place, new]);
-        self.tell_shoen(&listener, event);
+        self.tell_shoen(&listener, what.bit, event);
     }
     /// The failed goal becomes one that waits for what is to take its place.
     fn wait_for_instead(&mut self, lane: i64, new: Word) {
@@ -93,6 +96,9 @@ impl Worker {
         shoen.outwards().find(|shoen| !shoen.tally.is_over() && shoen.kinds & bit != 0)
     }
     fn report_end(&mut self, shoen: &Arc<Shoen>) {
+        if let Some(from) = shoen.foster {
+            return self.end_foster(shoen, from);
+        }
         let aborted = shoen.tally.is_aborted();
         if let Some(end) = self.shared.shoens.remove(shoen) {
             let event = self.intern(if aborted { "aborted" } else { "terminated" });
@@ -106,8 +112,11 @@ impl Worker {
             self.leave(parent);
         }
     }
-    /// A shoen's report gets one more item.
-    pub(crate) fn tell_shoen(&mut self, shoen: &Shoen, event: Word) {
+    /// A shoen's report gets one more item; `bit` is that of its kind, if it has one.
+    pub(crate) fn tell_shoen(&mut self, shoen: &Arc<Shoen>, bit: u64, event: Word) {
+        if shoen.foster.is_some() {
+            return self.tell_home(shoen, bit, event);
+        }
         let end = self.new_variable();
         let events = self.list(&[event], end);
         if let Some(before) = self.shared.shoens.replace_report(shoen, end) {

@@ -73,6 +73,15 @@ impl Worker {
         other.unwrap_or(self.abi.priority)
     }
 
+    /// The shoen of a lane whose goals are counted.
+    pub(crate) fn counted_shoen(&mut self, lane: i64) -> Option<Arc<Shoen>> {
+        self.lanes.counted(&self.shared.shoens, lane).map(|lane| lane.shoen.clone())
+    }
+    /// A builtin for the library's `shoen`, by its name and number of arguments.
+    pub(crate) fn shoen_goal(&self, (name, arity): (&str, usize)) -> PredicateId {
+        let [module, name] = ["shoen_control", name].map(|text| self.atoms.intern(text.as_bytes()));
+        self.predicates.lookup(module, name, arity).expect("builtins are not left out")
+    }
     /// X12: this worker has ready goals of a lane in one more place.
     #[inline(always)]
     pub(crate) fn gain(&mut self, lane: i64) {
@@ -226,6 +235,10 @@ impl Worker {
         if self.in_shoen() {
             self.count_from_here();
         }
+    }
+    /// Between turns: does what belongs to no shoen, whichever goal is the next.
+    pub(crate) fn outside<R>(&mut self, then: impl FnOnce(&mut Worker) -> R) -> R {
+        if self.in_shoen() { self.in_lane(self.goals.rank(), then) } else { then(self) }
     }
     /// Does what belongs to another lane: goals that it makes wait there, and errors are that lane's.
     pub(crate) fn in_lane<R>(&mut self, lane: i64, then: impl FnOnce(&mut Worker) -> R) -> R {

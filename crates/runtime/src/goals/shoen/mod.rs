@@ -30,10 +30,17 @@
 //!   then, published, and keep their place as holders. Whoever parks looks once more whether the shoen is stopped, and
 //!   whoever starts it says so before it takes what is parked; so nothing stays parked that is to run. Daemons are not
 //!   stopped.
+//! - X20 A goal of a shoen that goes to another node is counted by the sender, as a holder, until the receiver says
+//!   that it is *done*. There a *foster* with the shoen's number has the goals that came. The node whose goal has made
+//!   a foster is told when nothing is left of that; of all other goals that come, the sender is told at once, as the
+//!   foster, or the shoen itself, has them from then on. So a shoen is over when nothing of it is left anywhere. A new
+//!   foster says *hello* to the shoen's own node, which tells it all *orders* from then on, and those of before. What
+//!   is to be reported goes home as a goal of the shoen. Daemons that leave are counted nowhere.
 
 mod control;
 pub(crate) mod deadlock;
 pub(crate) mod faults;
+pub(crate) mod fosters;
 mod lanes;
 #[cfg(all(test, models))]
 mod models;

@@ -118,8 +118,8 @@ fn the_last_two_that_leave_and_an_abort() {
 #[test]
 fn a_worker_that_parks_goals_and_one_that_starts_their_shoen() {
     loom::model(|| {
-        let shoens = Arc::new(Shoens::new());
-        let told = Told { kinds: 0, range: (0, 9) };
+        let shoens = Arc::new(Shoens::new(0, 1));
+        let told = Told { kinds: 0, range: (0, 9), depth: 1 };
         let shoen = shoens.add(None, 5, told, Word::NIL);
         let lane = shoens.lane_of(&shoen, 5, false);
         assert!(shoen.stop());
@@ -136,5 +136,24 @@ fn a_worker_that_parks_goals_and_one_that_starts_their_shoen() {
         }
         let taken = shoens.take_started().len() + starts.join().expect("no assertion fails there");
         assert_eq!(taken, usize::from(parks), "X19: what was parked is taken up, once");
+    });
+}
+
+#[test]
+fn the_last_goal_of_a_foster_and_one_that_comes() {
+    loom::model(|| {
+        let shoens = Arc::new(Shoens::new(1, 2));
+        let told = Told { kinds: 0, range: (0, 9), depth: 1 };
+        let (first, new) = shoens.hold_foster(2, false, 0, told).expect("it is new");
+        assert!(new);
+        let others = shoens.clone();
+        let comes = thread::spawn(move || {
+            let (shoen, new) = others.hold_foster(2, false, 0, told).expect("a foster is never refused");
+            assert!(!shoen.tally.is_over(), "X20: what is held is not over");
+            (shoen.tally.leave(), new)
+        });
+        let over = first.tally.leave();
+        let (later_over, new) = comes.join().expect("no assertion fails there");
+        assert_eq!(usize::from(over) + usize::from(later_over), 1 + usize::from(new), "X20: each ends once");
     });
 }

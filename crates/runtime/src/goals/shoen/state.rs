@@ -1,12 +1,16 @@
 //! What is known of shoens: by all workers of a node, and by each of them. The invariants are in the module above.
 
+mod tally;
+
 use crate::coordination::sync::atomic::{
     AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed, Ordering::SeqCst,
 };
 use crate::coordination::sync::{Mutex, lock};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
+pub(crate) use tally::Tally;
 use term::Word;
 use term::abi::{Position, PredicateId};
 
@@ -15,9 +19,6 @@ const FIRST_LANE: i64 = -2;
 
 /// Lanes without ready goals that a worker remembers.
 const REMEMBERED: usize = 64;
-
-/// A holder, in the units of a [`Tally`]; a goal that waits is one of them.
-const HOLDER: i64 = 1 << 40;
 
 /// Kinds of exceptions by name: bit N of a shoen's kinds is the N-th. `all` is all but the last.
 pub(crate) const KINDS: [&str; 13] = [
@@ -58,72 +59,6 @@ pub(super) fn name(kind: ErrorKind) -> Option<&'static str> {
     })
 }
 
-/// X12: what there is of a shoen's goals.
-#[derive(Debug)]
-pub(crate) struct Tally {
-    /// Holders and goals that wait. Of the latter there may be less than none for a while, when a goal was resumed
-    /// before the worker that it waited at has counted it.
-    units: AtomicI64,
-    begun: AtomicBool,
-    aborted: AtomicBool,
-    over: AtomicBool,
-}
-
-impl Tally {
-    /// Of a shoen that has not begun: its first goal waits.
-    pub(crate) fn new() -> Tally {
-        let [begun, aborted, over] = [(); 3].map(|()| AtomicBool::new(false));
-        Tally { units: AtomicI64::new(1), begun, aborted, over }
-    }
-    /// True once: its first goal was taken.
-    pub(crate) fn begin(&self) -> bool {
-        let begins = !self.begun.swap(true, SeqCst);
-        if begins {
-            self.claim();
-        }
-        begins
-    }
-    /// By a holder: there is one more.
-    pub(crate) fn hold(&self) {
-        self.units.fetch_add(HOLDER, SeqCst);
-    }
-    /// By a holder: this number of goals more waits.
-    pub(crate) fn wait(&self, goals: i64) {
-        let before = self.units.fetch_add(goals, SeqCst);
-        debug_assert!(before >= HOLDER / 2, "X12: a holder counts goals");
-    }
-    /// A goal that waited was taken: whoever took it is a holder.
-    pub(crate) fn claim(&self) {
-        self.units.fetch_add(HOLDER - 1, SeqCst);
-    }
-    /// Goals of it that wait, as far as workers have counted.
-    pub(super) fn waiting(&self) -> i64 {
-        let units = self.units.load(SeqCst);
-        let holders = (units + HOLDER / 2) >> HOLDER.trailing_zeros();
-        (units - holders * HOLDER).max(0)
-    }
-    /// A holder leaves. True once: nothing is left.
-    pub(crate) fn leave(&self) -> bool {
-        let left = self.units.fetch_sub(HOLDER, SeqCst) - HOLDER;
-        let holders = (left + HOLDER / 2) >> HOLDER.trailing_zeros();
-        debug_assert!(holders >= 0, "X12: more holders have left than there were");
-        (left == 0 || holders == 0 && self.is_aborted()) && !self.over.swap(true, SeqCst)
-    }
-    /// X14: no goal runs any more but for the holders'. True once: nothing is left.
-    pub(crate) fn abort(&self) -> bool {
-        self.hold();
-        self.aborted.store(true, SeqCst);
-        self.leave()
-    }
-    pub(crate) fn is_aborted(&self) -> bool {
-        self.aborted.load(SeqCst)
-    }
-    /// Whether nothing is left.
-    pub(crate) fn is_over(&self) -> bool {
-        self.over.load(SeqCst)
-    }
-}
-
 /// A shoen.
 #[derive(Debug)]
 pub(crate) struct Shoen {
@@ -133,8 +68,14 @@ pub(crate) struct Shoen {
     pub(crate) parent: Option<Arc<Shoen>>,
     /// Whose fault it is if its reports cannot be told: a priority, or a lane.
     pub(super) lane: i64,
+    /// How many shoens are around it, and it.
+    pub(crate) depth: u32,
     /// The kinds of exceptions that are reported here, a bit each.
     pub(crate) kinds: u64,
+    /// X20: it stands for a shoen of another node, and tells this node when nothing is left.
+    pub(super) foster: Option<u32>,
+    /// X20: the nodes where others stand for it.
+    nodes: Mutex<BTreeSet<u32>>,
     /// The lowest and the highest priority of its goals.
     pub(super) range: (i64, i64),
     pub(crate) tally: Tally,
@@ -155,6 +96,44 @@ pub(crate) struct Shoen {
 }
 
 impl Shoen {
+    /// One that has not begun, or stands for one of another node (`foster`).
+    fn new(
+        number: i64,
+        parent: Option<Arc<Shoen>>,
+        lane: i64,
+        told: Told,
+        foster: Option<u32>,
+    ) -> Arc<Shoen> {
+        let Told { kinds, range, depth } = told;
+        debug_assert!(range.0 <= range.1, "X11: a range of priorities");
+        Arc::new(Shoen {
+            number,
+            parent,
+            lane,
+            depth,
+            kinds,
+            range,
+            tally: if foster.is_some() { Tally::of_foster() } else { Tally::new() },
+            foster,
+            nodes: Mutex::new(BTreeSet::new()),
+            words: AtomicU64::new(0),
+            words_max: AtomicU64::new(u64::MAX),
+            words_before: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
+            exhausted: AtomicBool::new(false),
+            told: AtomicBool::new(false),
+            lanes: Mutex::new(FxHashMap::default()),
+            children: Mutex::new(FxHashMap::default()),
+        })
+    }
+    /// X20: another node has goals of it.
+    pub(super) fn is_at(&self, node: u32) {
+        lock(&self.nodes).insert(node);
+    }
+    /// X20: nodes that have had goals of it.
+    pub(super) fn nodes(&self) -> Vec<u32> {
+        lock(&self.nodes).iter().copied().collect()
+    }
     /// The shoens that are its goals.
     pub(super) fn children(&self) -> Vec<Arc<Shoen>> {
         lock(&self.children).values().filter_map(Weak::upgrade).collect()
@@ -209,6 +188,11 @@ impl Shoen {
         let own = self.stopped.load(SeqCst) || self.exhausted.load(SeqCst);
         own || self.parent.as_ref().is_some_and(|parent| parent.is_stopped())
     }
+    /// X20: what is told of it and of what is around it, which a foster is told in their place.
+    pub(crate) fn told_around(self: &Arc<Shoen>) -> Told {
+        let kinds = self.outwards().fold(0, |kinds, shoen| kinds | shoen.kinds);
+        Told { kinds, range: self.range, depth: self.depth }
+    }
     /// It and all that it is a goal of, from the inside.
     pub(super) fn outwards(self: &Arc<Shoen>) -> impl Iterator<Item = Arc<Shoen>> {
         std::iter::successors(Some(self.clone()), |shoen| shoen.parent.clone())
@@ -239,6 +223,9 @@ impl Lane {
 /// All shoens of a node.
 #[derive(Debug)]
 pub(crate) struct Shoens {
+    /// This node, and how many there are.
+    node: u32,
+    all: u32,
     /// How many there were, and lanes.
     numbers: AtomicI64,
     lanes_made: AtomicI64,
@@ -264,8 +251,10 @@ struct Tables {
 }
 
 impl Shoens {
-    pub(crate) fn new() -> Shoens {
+    pub(crate) fn new(node: u32, all: u32) -> Shoens {
         Shoens {
+            node,
+            all,
             numbers: AtomicI64::new(0),
             lanes_made: AtomicI64::new(0),
             orders: AtomicU64::new(0),
@@ -275,27 +264,14 @@ impl Shoens {
             tables: Mutex::new(Tables::default()),
         }
     }
+    /// X20: the node that has made the shoen of a number.
+    pub(super) fn home(&self, number: i64) -> u32 {
+        number.rem_euclid(self.all.into()) as u32
+    }
     /// Makes a shoen; `report` is a variable.
     pub(super) fn add(&self, parent: Option<Arc<Shoen>>, lane: i64, told: Told, report: Word) -> Arc<Shoen> {
-        let Told { kinds, range } = told;
-        debug_assert!(range.0 <= range.1, "X11: a range of priorities");
-        let number = self.numbers.fetch_add(1, SeqCst) + 1;
-        let shoen = Arc::new(Shoen {
-            number,
-            parent,
-            lane,
-            kinds,
-            range,
-            tally: Tally::new(),
-            words: AtomicU64::new(0),
-            words_max: AtomicU64::new(u64::MAX),
-            words_before: AtomicU64::new(0),
-            stopped: AtomicBool::new(false),
-            exhausted: AtomicBool::new(false),
-            told: AtomicBool::new(false),
-            lanes: Mutex::new(FxHashMap::default()),
-            children: Mutex::new(FxHashMap::default()),
-        });
+        let number = (self.numbers.fetch_add(1, SeqCst) + 1) * i64::from(self.all) + i64::from(self.node);
+        let shoen = Shoen::new(number, parent, lane, told, None);
         if let Some(parent) = &shoen.parent {
             parent.tally.hold();
             lock(&parent.children).insert(number, Arc::downgrade(&shoen));
@@ -303,6 +279,27 @@ impl Shoens {
         let before = lock(&self.tables).shoens.insert(number, (shoen.clone(), report));
         debug_assert!(before.is_none(), "X12: a number is one shoen's");
         shoen
+    }
+    /// X20: of the shoen with this number a goal has come: what is here of it, with a holder for the goal, and whether
+    /// that is new, and tells `from` its end. `None`: it is this node's `own`, and over.
+    pub(super) fn hold_foster(
+        &self,
+        number: i64,
+        own: bool,
+        from: u32,
+        told: Told,
+    ) -> Option<(Arc<Shoen>, bool)> {
+        let mut tables = lock(&self.tables);
+        let known = tables.shoens.get(&number).filter(|(shoen, _)| shoen.tally.try_hold());
+        if let Some((shoen, _)) = known {
+            return Some((shoen.clone(), false));
+        }
+        if own {
+            return None;
+        }
+        let shoen = Shoen::new(number, None, told.range.1, told, Some(from));
+        tables.shoens.insert(number, (shoen.clone(), Word::NIL));
+        Some((shoen, true))
     }
     /// The shoen with a number, unless it is over.
     pub(super) fn get(&self, number: i64) -> Option<Arc<Shoen>> {
@@ -327,7 +324,12 @@ impl Shoens {
             self.deserted.store(true, SeqCst);
         }
         self.free(&gone);
-        let removed = lock(&self.tables).shoens.remove(&shoen.number);
+        // X20: what has come since then may have another one.
+        let is_it = |(known, _): &(Arc<Shoen>, Word)| std::ptr::eq(&raw const **known, shoen);
+        let mut tables = lock(&self.tables);
+        let known = tables.shoens.get(&shoen.number).is_some_and(is_it);
+        let removed = if known { tables.shoens.remove(&shoen.number) } else { None };
+        drop(tables);
         if let Some(parent) = &shoen.parent {
             lock(&parent.children).remove(&shoen.number);
         }
@@ -467,13 +469,15 @@ pub(super) struct What {
     pub(super) term: Word,
 }
 
-/// What is told of a shoen, and at which priorities its goals run.
+/// What is told of a shoen, at which priorities its goals run, and where it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
     /// The kinds of exceptions, a bit each.
     pub(crate) kinds: u64,
     /// The lowest and the highest priority.
     pub(crate) range: (i64, i64),
+    /// How many shoens are around it, and it.
+    pub(crate) depth: u32,
 }
 
 /// A lane, as a worker knows it.
