@@ -188,7 +188,7 @@ impl Arrays {
         self.places().live.insert(array.first, live);
         Ok(array)
     }
-    /// A place of so many zeros. `touch`: before they are written.
+    /// A place of this number of zeros. `touch`: before they are written.
     fn place<'t>(
         &self,
         size: usize,
@@ -265,7 +265,7 @@ impl Arrays {
     pub fn file(&self) -> Result<OwnedFd, String> {
         self.common()?.file().try_clone_to_owned().map_err(|error| refused(&error))
     }
-    /// Those of another process, which gave its file of so many bytes.
+    /// Those of another process, which gave its file of this number of bytes.
     pub fn of_file(file: OwnedFd, bytes: usize) -> Arrays {
         let arrays = Arrays::default();
         let common = Common::of(file, bytes).map(Arc::new).map_err(|error| refused(&error));

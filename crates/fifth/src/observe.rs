@@ -178,7 +178,7 @@ fn json(value: &impl Serialize) -> Answer {
     serde_json::to_string(value).map_or_else(|error| Answer::Wrong(error.to_string()), Answer::Json)
 }
 
-/// A text of so many letters at most.
+/// A text of this number of letters at most.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}..", &text[..end]),

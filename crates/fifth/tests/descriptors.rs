@@ -33,7 +33,7 @@ fn exchange(client: &mut TcpStream) -> u8 {
     answer[0]
 }
 
-/// At least so many wait at the system.
+/// At least this number of descriptors waits at the system.
 fn wait_until_watched(child: &Running, count: usize) {
     while watched(child.id()) < count {
         std::thread::sleep(Duration::from_millis(10));

@@ -103,7 +103,7 @@ fn is_of(arrays: &Arrays, wanted: (u64, u64)) -> bool {
     arrays.file().is_ok_and(|file| identity(&File::from(file)).is_ok_and(|found| found == wanted))
 }
 
-/// An array of another process, which shares this descriptor of a memory of so many bytes. If this process has no
+/// An array of another process, which shares this descriptor of a memory of this size in bytes. If this process has no
 /// memory of its own yet, its sessions have that one.
 #[pyfunction]
 pub(crate) fn attach_array(

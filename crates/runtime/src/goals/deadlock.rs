@@ -30,7 +30,7 @@ const GROUP: usize = 4;
 /// variable.
 const LOOKED_AT: usize = 10_000;
 
-/// Variables that a goal holds and others wait for, at most so many in a report.
+/// Variables that a goal holds and others wait for: the most in a report.
 const HELD: usize = 64;
 
 /// Words that are looked at to find the goals that are shown first, where somebody waits for the answer.
