@@ -1,5 +1,6 @@
 //! A [`Store`] over a node of the runtime, between its turns.
 
+use crate::Goal;
 use crate::store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
 use fabric::NodeId;
 use num_bigint::{BigInt, Sign};
@@ -186,11 +187,17 @@ impl<'t> Store for Heap<'_, 't> {
     fn unify(&mut self, a: Term<'t>, b: Term<'t>) {
         self.worker.unify(a, b);
     }
+    fn unify_in(&mut self, lane: i64, a: Term<'t>, b: Term<'t>) {
+        self.worker.unify_in(lane, a, b);
+    }
+    fn leaving_binding(&mut self, lane: i64, to: NodeId) -> Option<Goal<Term<'t>>> {
+        self.worker.leaving_binding(lane, to.0)
+    }
     fn unbound(&mut self, import: ImportId) {
         self.worker.import_is_unbound(import.0);
     }
     fn spawn(&mut self, priority: i64, predicate: u32, arguments: &[Term<'t>]) -> bool {
-        self.worker.spawn_at(priority, PredicateId(predicate), arguments)
+        self.worker.take_goal(priority, PredicateId(predicate), arguments)
     }
 
     fn identity(&self, value: Term<'t>) -> Option<StructureId> {

@@ -30,7 +30,7 @@ mod wire;
 
 pub use coherence::{Beside, Letter, Parcel, Receivers, Shared};
 pub use heap::Heap;
-pub use model::{Model, Work};
+pub use model::{Crash, Model, Work};
 pub use protocol::{Counters, DEPTHS, Depth, Fault, How, Options, Post, Protocol, With};
 #[cfg(feature = "mpi")]
 pub use run::run_part;

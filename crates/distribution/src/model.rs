@@ -28,6 +28,17 @@ pub struct Model {
     pub depth: Depth,
     /// All references are black ([`crate::Options`]).
     pub black: bool,
+    /// A node that dies.
+    pub(crate) crash: Option<Crash>,
+}
+
+/// The death of a simulated node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crash {
+    /// Which.
+    pub node: u32,
+    /// It is dead when it would do something in this cycle or later.
+    pub cycle: u64,
 }
 
 /// Bytes on the network of a word of a message: then a `read` has 16 bytes (printed: 14), and an answer that is an atom
@@ -66,7 +77,16 @@ impl Model {
         };
         let messages = KINDS.map(|kind| times(kind).map(|us| us * MICRO));
         let (depth, black) = (Depth::Off, false);
-        Some(Model { network, cycle: 200.0, reduction: 22.0 * MICRO, slice: 8, messages, depth, black })
+        Some(Model {
+            network,
+            cycle: 200.0,
+            reduction: 22.0 * MICRO,
+            slice: 8,
+            messages,
+            depth,
+            black,
+            crash: None,
+        })
     }
     /// The Parallel Inference Machine as the paper extrapolates to it: a Multi-PSI with processors 32 times and
     /// channels 4 times as fast.
@@ -74,6 +94,10 @@ impl Model {
         let slow = Model::multi_psi(nodes)?;
         let messages = slow.messages.map(|pair| pair.map(|time| time / 32.0));
         Some(Model { cycle: slow.cycle / 4.0, reduction: slow.reduction / 32.0, messages, ..slow })
+    }
+    /// The same machine, one of whose nodes dies.
+    pub fn with_crash(self, crash: Option<Crash>) -> Model {
+        Model { crash, ..self }
     }
     /// How many nodes it has.
     pub fn nodes(&self) -> u32 {

@@ -1,5 +1,8 @@
 //! What the protocol asks of a node's heap.
 
+use crate::Goal;
+use fabric::NodeId;
+
 /// An entry of the export table: a term of this node that other nodes have references to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ExportId(pub u32);
@@ -13,7 +16,7 @@ pub struct ImportId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct StructureId {
     /// The node that gave it.
-    pub node: fabric::NodeId,
+    pub node: NodeId,
     /// Below 2^40.
     pub serial: u64,
 }
@@ -150,6 +153,17 @@ pub trait Store {
     /// an import that gets a value, too (`Protocol::bound`); an unmarked variable becomes a reference to the other
     /// term at once.
     fn unify(&mut self, a: Self::Value, b: Self::Value);
+    /// The same for a goal of this lane, whose fault it is if they differ; 0: of nobody.
+    fn unify_in(&mut self, lane: i64, a: Self::Value, b: Self::Value) {
+        debug_assert!(lane == 0, "a store without lanes");
+        self.unify(a, b);
+    }
+    /// What a goal of this lane has bound goes to a node as a goal: that one, but for its last two arguments, which are
+    /// the variable and the value. `None`: nobody's fault is to be told.
+    fn leaving_binding(&mut self, lane: i64, to: NodeId) -> Option<Goal<Self::Value>> {
+        debug_assert!(lane == 0, "a store without lanes, and {to:?}");
+        None
+    }
     /// Somebody who only looked ([`crate::Message::Read`] with `peek`) learns that the term has no value yet.
     fn unbound(&mut self, import: ImportId);
     /// Makes a goal ready. `false`: there is no such predicate with this number of arguments.

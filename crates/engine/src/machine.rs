@@ -269,6 +269,7 @@ impl Machine {
         let (counters, beside, elsewhere) = (Vec::new(), Vec::new(), Vec::new());
         let (builtins, atoms_in_common) = (Rc::default(), u32::MAX);
         let (model, simulated) = (settings.simulate.and_then(Simulate::model), None);
+        let model = model.map(|model| model.with_crash(settings.nodes.crash));
         let predicates = node.predicates().len();
         let has_library = library::join(node.atoms(), predicates);
         Ok(Machine {

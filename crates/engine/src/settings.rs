@@ -49,11 +49,13 @@ pub struct Nodes {
     pub pages: Option<Pages>,
     /// Goals go to nodes at random, from this seed (to find bugs in Fifth).
     pub check: Option<u64>,
+    /// A node of a simulated machine that dies, but for the first (to find bugs in Fifth).
+    pub crash: Option<distribution::Crash>,
 }
 
 impl Default for Nodes {
     fn default() -> Nodes {
-        Nodes { count: 1, balance: false, identities: false, pages: None, check: None }
+        Nodes { count: 1, balance: false, identities: false, pages: None, check: None, crash: None }
     }
 }
 

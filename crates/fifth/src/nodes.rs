@@ -2,6 +2,7 @@
 
 use crate::number;
 use clap::{Args, ValueEnum};
+use distribution::Crash;
 use engine::NODES_MAX;
 
 /// The options.
@@ -28,6 +29,18 @@ pub(crate) struct Nodes {
     /// Sends goals to nodes at random (to find bugs in Fifth).
     #[arg(long = "check-nodes", hide = true, value_name = "SEED", require_equals = true)]
     pub(crate) check: Option<u64>,
+    /// Lets a node of a simulated machine die: `2@50000` is node 2 when it does something in cycle 50,000 or later (to
+    /// find bugs in Fifth).
+    #[arg(long, hide = true, value_name = "NODE@CYCLE", require_equals = true, requires = "simulate", value_parser = crash)]
+    pub(crate) crash: Option<Crash>,
+}
+
+/// A node and a cycle.
+fn crash(text: &str) -> Result<Crash, &'static str> {
+    let parts =
+        text.split_once('@').and_then(|(node, cycle)| Some((node.parse().ok()?, cycle.parse().ok()?)));
+    let (node, cycle) = parts.ok_or("write 2@50000: a node, and a cycle")?;
+    Ok(Crash { node, cycle })
 }
 
 /// How nodes share the pages of arrays.
@@ -42,7 +55,7 @@ pub(crate) enum Pages {
 impl Nodes {
     /// No other.
     pub(crate) const ALONE: Nodes =
-        Nodes { count: 1, balance: false, identities: false, pages: None, check: None };
+        Nodes { count: 1, balance: false, identities: false, pages: None, check: None, crash: None };
 
     /// As the engine wants them.
     pub(crate) fn settings(&self) -> engine::Nodes {
@@ -50,7 +63,7 @@ impl Nodes {
             Pages::Mapped => engine::Pages::Mapped,
             Pages::Messages => engine::Pages::Messages,
         });
-        let Nodes { count, balance, identities, check, .. } = *self;
-        engine::Nodes { count, balance, identities, pages, check }
+        let Nodes { count, balance, identities, check, crash, .. } = *self;
+        engine::Nodes { count, balance, identities, pages, check, crash }
     }
 }

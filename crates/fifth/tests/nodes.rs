@@ -3,6 +3,7 @@
 #[allow(dead_code, reason = "each test file uses its part")]
 mod support;
 
+use std::path::Path;
 use std::process::Output;
 use support::process::{Running, Text, end, error};
 
@@ -305,4 +306,109 @@ fn a_term_that_a_program_copies_is_read_in_pieces() {
     let (printed, reads) = reads(&text, &["--nodes", "2"]);
     assert_eq!(printed, "yes\n");
     assert!(reads < SIZE as u64 / 50, "{reads} reads");
+}
+
+/// A run of a program of the corpus, or another file, on a simulated machine of four nodes.
+fn simulated(file: &Path, options: &[&str]) -> Output {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fifth"));
+    command.args(["run", "--simulate", "multipsi:4", "--stats"]).args(options).arg(file);
+    command.output().expect("the command starts")
+}
+
+/// Any node but the first dies at any time: whatever was in its shoens is done again, and nothing else.
+/// `FIFTH_SEEDS=200` tries more times and nodes.
+#[test]
+fn a_farm_outlives_the_death_of_a_node() {
+    let farm = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/shoen/farm.kl1");
+    let whole = error(&simulated(&farm, &[]));
+    let time = whole.lines().find_map(|line| line.strip_prefix("virtual time")).expect("a figure");
+    let seconds: f64 = time.trim().trim_end_matches(" s").parse().expect("a number");
+    let cycles = (seconds / 200e-9) as u64;
+    let seeds = std::env::var("FIFTH_SEEDS").map_or(24, |seeds| seeds.parse().expect("a number"));
+    let (mut restarts, mut random) = (0, 1u64);
+    for seed in 0..seeds {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed);
+        let (node, cycle) = (1 + seed % 3, (random >> 20) % cycles);
+        let crash = format!("--crash={node}@{cycle}");
+        let output = simulated(&farm, &[&crash]);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let lines: Vec<&str> = printed.lines().collect();
+        let [sum, failed] = lines[..] else { panic!("{crash}: {output:?}") };
+        assert!(output.status.success() && sum == "2496", "{crash}: {output:?}");
+        restarts += failed.parse::<u64>().expect("a number");
+    }
+    // A job is at all nodes for most of its time.
+    assert!(restarts > seeds, "{restarts} jobs were done again in {seeds} runs");
+}
+
+/// What a run does whose node 2 dies early: output, and what is said of an error.
+fn dies(name: &str, clauses: &str, crash: &str) -> (String, String) {
+    let text = program(name, clauses);
+    let output = text.start(&["run", "--simulate", "multipsi:4", crash]).output();
+    (String::from_utf8_lossy(&output.stdout).into_owned(), error(&output))
+}
+
+#[test]
+fn a_death_is_an_exception_of_shoens_with_goals_there_and_ends_a_run_with_others() {
+    const LOOP: &str = "loop(0).\nloop(N) :- N > 0 | M := N - 1, loop(M).\nfar(N,I) :- loop(N)@node(I).\n\
+                        say(X) :- wait(X) | builtin:print(X).\n";
+    let goals = |main: &str| format!("main :- {main}\n{LOOP}");
+    let (early, late) = ("--crash=2@60000", "--crash=2@99000000");
+    let tried = "try(far(100000,2),R), kind(R,K), say(K), loop(30000).";
+    let kind = "kind(failed(exception(K,G,_)),X) :- X = [K,G].\nkind(succeeded,X) :- X = well.\n";
+    let tried = goals(tried) + kind;
+    assert_eq!(dies("tried", &tried, early), ("[node_lost(2),skip]\n".into(), "".into()));
+    assert_eq!(dies("alive", &tried, late), ("well\n".into(), "".into()));
+    // Inside: the shoen in which the goals were is told, not the one around it.
+    let inner =
+        goals("try(outer(R),S), say([S,R]).") + "outer(K) :- try(far(100000,2),R), kind(R,K).\n" + kind;
+    let inner = inner.replace("say(X) :- wait(X)", "say([X,[_,Y]]) :- wait(X), wait(Y)");
+    assert_eq!(dies("inner", &inner, early), ("succeeded\n".into(), "".into()));
+    // Goals for the dead node go to the next one.
+    let after = goals("try(far(100000,2),R), again(R).")
+        + "again(R) :- wait(R) | where(N)@node(2), say(N).\nwhere(N) :- builtin:current_node(N,_).\n";
+    assert_eq!(dies("after", &after, early), ("3\n".into(), "".into()));
+    // Nobody counts goals of no shoen, and a shoen may leave it to nobody.
+    let (printed, said) = dies("bare", &goals("loop(100000)@node(2), loop(100000)."), early);
+    assert!(
+        printed.is_empty() && said.contains("node 2 has died") && said.contains("belong to no shoen"),
+        "{said}"
+    );
+    let unheard = goals("shoen:execute(far(100000,2),range(0,100),[raised],[],_), loop(100000).");
+    let (_, said) = dies("unheard", &unheard, early);
+    assert!(said.contains("node 2 has died") && said.contains("is told of node_lost"), "{said}");
+    let (_, said) = dies("first", &goals("try(far(100000,2),_)."), "--crash=0@60000");
+    assert!(said.contains("node 0 has died"), "{said}");
+    // A node that has nothing of it may die.
+    let (printed, said) = dies("idle", &goals("try(far(30000,1),R), say(R)."), early);
+    assert_eq!((printed.as_str(), said.as_str()), ("succeeded\n", ""));
+}
+
+/// As at its own node: the shoen goes on, and is not blamed for a full heap.
+#[test]
+fn an_object_that_does_not_fit_at_another_node_is_an_exception_of_its_goal() {
+    let text = program(
+        "large",
+        "main :- shoen:execute(both(X),[],Es), kinds(Es,K,E), show(K,E,X).\n\
+         both(X) :- large@node(1), fine(X)@node(1).\n\
+         large :- generic:new(vector,V,100000000), used(V).\n\
+         used(_).\n\
+         fine(X) :- X = 7.\n\
+         kinds([started|Es],K,E) :- kinds(Es,K,E).\n\
+         kinds([exception(K0,G,_,New)|Es],K,E) :- K = K0, instead(G,New), kinds(Es,K,E).\n\
+         kinds([E0],_,E) :- E = E0.\n\
+         instead(skip,_).\n\
+         otherwise.\n\
+         instead(_,New) :- New = skip.\n\
+         show(K,E,X) :- wait(K), wait(E), wait(X) | io:outstream([print([K,E,X]),nl]).\n",
+    );
+    for nodes in ["1", "2"] {
+        let output = text.start(&["run", "--heap-limit", "64m", "--nodes", nodes]).output();
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "[heap_limit,terminated,7]\n",
+            "{}",
+            error(&output)
+        );
+    }
 }

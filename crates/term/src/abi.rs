@@ -189,6 +189,9 @@ pub enum Place {
     Goal,
 }
 
+/// The module of what only the runtime makes goals of: no program can name it.
+pub const INNER: &str = "fifth";
+
 /// The signature of a builtin. The runtime lists them with their implementations; the compiler only sees these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Builtin {

@@ -4,7 +4,7 @@ use crate::Options;
 use crate::program::constants::Predicates;
 use rustc_hash::FxHashMap;
 use syntax::program::{Call, GoalKind, Module, Predicate, Program};
-use term::abi::{Builtin, Place, PredicateId};
+use term::abi::{Builtin, INNER, Place, PredicateId};
 use term::{Atom, AtomTable};
 
 /// Index of a predicate of the program (all modules in order).
@@ -87,6 +87,9 @@ impl<'a> Names<'a> {
         names
     }
     fn add_builtin(&mut self, id: PredicateId, builtin: &'a Builtin, atoms: &AtomTable) {
+        if builtin.module == INNER {
+            return;
+        }
         let module = atoms.intern(builtin.module.as_bytes());
         let name = atoms.intern(builtin.name.as_bytes());
         let arity = builtin.modes.len();

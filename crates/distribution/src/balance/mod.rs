@@ -51,6 +51,8 @@ struct Account {
 pub(crate) struct Balance {
     node: NodeId,
     nodes: u32,
+    /// Those of them that are dead.
+    lost: Vec<NodeId>,
     random: Random,
     /// The handling of a message, in the unit of time.
     message: u64,
@@ -77,6 +79,7 @@ impl Balance {
         Balance {
             node,
             nodes,
+            lost: Vec::new(),
             random: Random::new(u64::from(node.0)),
             message,
             on,
@@ -113,7 +116,17 @@ impl Balance {
         number += u32::from(number >= first.0);
         number += u32::from(first != second && number >= second.0);
         debug_assert!(number < self.nodes && number != self.node.0 && number != asker.0, "H1: {number}");
-        Some(NodeId(number))
+        // The next one that lives.
+        let others = (0..self.nodes).map(|step| NodeId((number + step) % self.nodes));
+        let mut others = others.filter(|&other| other != self.node && other != asker);
+        others.find(|other| !self.lost.contains(other))
+    }
+    /// A node is dead: nothing more comes from it, and what it was asked nobody answers.
+    pub(crate) fn lose(&mut self, node: NodeId) {
+        self.lost.push(node);
+        self.askers.retain(|&asker| asker != node);
+        self.account.take_if(|account| account.giver == node);
+        self.asking = false;
     }
     /// Whether it is another node that asks (H1): no node sends a question of the receiver's own, and one that does
     /// gets nothing.
@@ -221,6 +234,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn no_dead_node_is_asked_or_waited_for() {
+        let mut balance = balance(0, 3);
+        assert!(balance.rest().is_some());
+        balance.lose(NodeId(1));
+        assert_eq!(balance.rest(), Some((NodeId(2), Notice::Hungry { asker: NodeId(0), hops: 0 })));
+        balance.pass_on(NodeId(2), 0);
+        balance.lose(NodeId(2));
+        assert_eq!((balance.asker(), balance.other(NodeId(0))), (None, None));
     }
 
     #[test]

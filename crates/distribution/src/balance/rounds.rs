@@ -21,6 +21,7 @@
 use super::Round;
 use crate::protocol::SUSPECT;
 use fabric::NodeId;
+use std::collections::BTreeSet;
 
 /// Bytes that only other nodes hold and that may be added in any case, unless the limit is low.
 const ADDED_MIN: usize = 16 << 20;
@@ -59,7 +60,7 @@ struct Lead {
     /// Rounds so far.
     count: u32,
     /// Nodes that have not done the last one.
-    missing: u32,
+    missing: BTreeSet<NodeId>,
     /// The least that was in use after one, and rounds since then that were in vain.
     least: usize,
     vain: u32,
@@ -69,7 +70,8 @@ struct Lead {
 #[derive(Debug)]
 pub(crate) struct Rounds {
     own: NodeId,
-    nodes: u32,
+    /// All that live.
+    nodes: BTreeSet<NodeId>,
     lead: Option<Lead>,
     /// R1: this node holds back for these.
     leaders: Vec<NodeId>,
@@ -92,7 +94,7 @@ impl Rounds {
         let (leaders, asking, waiting) = (Vec::new(), Vec::new(), Vec::new());
         Rounds {
             own,
-            nodes,
+            nodes: (0..nodes).map(NodeId).collect(),
             lead: None,
             leaders,
             asking,
@@ -109,6 +111,15 @@ impl Rounds {
         in_use > self.looks_at
     }
 
+    /// A node is dead: no round waits for it, or is for it.
+    pub(crate) fn lose(&mut self, node: NodeId) {
+        self.nodes.remove(&node);
+        self.lead.iter_mut().for_each(|lead| _ = lead.missing.remove(&node));
+        for all in [&mut self.leaders, &mut self.asking, &mut self.waiting] {
+            all.retain(|&other| other != node);
+        }
+    }
+
     /// R1: whether this node holds back.
     pub(crate) fn are_on(&self) -> bool {
         !self.leaders.is_empty()
@@ -121,13 +132,13 @@ impl Rounds {
                 if !self.leaders.contains(&from) {
                     self.leaders.push(from);
                 }
-                debug_assert!(self.leaders.len() <= self.nodes as usize, "R1: {:?}", self.leaders);
+                debug_assert!(self.leaders.len() <= self.nodes.len(), "R1: {:?}", self.leaders);
                 self.asking.push(from);
                 self.count += 1;
             }
             Round::Done => {
                 if let Some(lead) = &mut self.lead {
-                    lead.missing = lead.missing.saturating_sub(1);
+                    lead.missing.remove(&from);
                 }
             }
             Round::Over => {
@@ -152,7 +163,7 @@ impl Rounds {
         let leads = near || added > self.kept.max(ADDED_MIN.min(limit / ADDED_PART));
         if leads {
             debug_assert!(self.lead.is_none(), "R1: a leader holds back until its rounds are over");
-            self.lead = Some(Lead { count: 0, missing: 0, least: usize::MAX, vain: 0 });
+            self.lead = Some(Lead { count: 0, missing: BTreeSet::new(), least: usize::MAX, vain: 0 });
             self.leaders.push(self.own);
         }
         leads
@@ -180,7 +191,7 @@ impl Rounds {
 
     /// If this node leads, and all have done the last round: what it says to all others. Itself it has told.
     pub(crate) fn go_on(&mut self, usage: &Usage) -> Option<Round> {
-        let lead = self.lead.as_mut().filter(|lead| lead.missing == 0)?;
+        let lead = self.lead.as_mut().filter(|lead| lead.missing.is_empty())?;
         let Usage { in_use, held, farthest, .. } = *usage;
         debug_assert!(self.leaders.contains(&self.own), "R1: a leader holds back");
         // R3. What was found may overtake what one of the others has told another.
@@ -190,7 +201,7 @@ impl Rounds {
         }
         lead.least = lead.least.min(in_use);
         let round = if hopes && lead.vain < VAIN_MAX {
-            (lead.count, lead.missing) = (lead.count + 1, self.nodes);
+            (lead.count, lead.missing) = (lead.count + 1, self.nodes.clone());
             Round::Begins
         } else {
             (self.lead, self.kept) = (None, held);
@@ -249,13 +260,25 @@ mod tests {
     }
 
     #[test]
+    fn a_leader_does_not_wait_for_a_dead_node() {
+        let mut rounds = Rounds::new(NodeId(0), 3, LIMIT);
+        let full = usage(LIMIT / 2, LIMIT / 2, 1);
+        assert!(rounds.collected(&full) && rounds.go_on(&full) == Some(Round::Begins));
+        assert!(rounds.take_due() && rounds.done().is_empty() && rounds.go_on(&full).is_none());
+        rounds.hear(NodeId(2), Round::Done);
+        assert_eq!(rounds.go_on(&full), None);
+        rounds.lose(NodeId(1));
+        assert_eq!(rounds.go_on(&full), Some(Round::Over));
+    }
+
+    #[test]
     fn a_node_leads_when_what_others_hold_has_doubled_or_grown_near_the_limit() {
         let mut rounds = Rounds::new(NodeId(0), 2, LIMIT);
         let mib = |mebibytes: usize| mebibytes << 20;
         assert!(!rounds.collected(&usage(mib(30), mib(8), 9)));
         assert!(rounds.collected(&usage(mib(30), mib(9), 9)));
         rounds.go_on(&usage(mib(30), mib(9), 9));
-        rounds.lead.iter_mut().for_each(|lead| (lead.missing, lead.vain) = (0, VAIN_MAX));
+        rounds.lead.iter_mut().for_each(|lead| (lead.missing, lead.vain) = (BTreeSet::new(), VAIN_MAX));
         assert_eq!(rounds.go_on(&usage(mib(30), mib(9), 9)), Some(Round::Over));
         assert!(!rounds.collected(&usage(mib(31), mib(18), 9)));
         // Of what is held for some time the node learns when it gets less.
@@ -301,7 +324,11 @@ mod tests {
             }
         }
         assert!(nodes.iter_mut().all(|node| !node.collected(&full) && node.kept == LIMIT / 4));
-        // A leader that does not end its rounds, and what nobody has asked for.
+        // A leader that does not end its rounds, and one that has died.
+        nodes[1].hear(NodeId(0), Round::Begins);
+        nodes[1].lose(NodeId(0));
+        assert!(!nodes[1].are_on() && !nodes[1].take_due());
+        // What nobody has asked for.
         nodes[0].hear(NodeId(1), Round::Begins);
         assert!(nodes[0].are_on() && nodes[0].take_due() && nodes[0].done() == [NodeId(1)]);
         nodes[0].hear(NodeId(1), Round::Done);

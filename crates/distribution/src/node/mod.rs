@@ -18,8 +18,14 @@
 //! - J4 What shows a value to another node leaves when what is beside terms ([`crate::Beside`]) lets it, and all
 //!   messages of a priority to a node leave in order. While any is kept, an answer to this node is under way: so the
 //!   run goes on (X4 of `machine`).
+//! - J6 A simulated node may die ([`Crash`](crate::Crash)): its turn, what it has not told and what it keeps are
+//!   lost, and it does nothing more but tell all others, in both priorities: so behind all that it has sent. The
+//!   machine layer below it lives, drops what comes (J2), and finds the end of the run. Others hold it for dead when
+//!   they were told in both priorities. What that means says `losses` of the protocol and of the runtime's shoens.
+//!   Node 0's death ends the run.
 
 mod inbound;
+mod losses;
 mod outbound;
 mod outgoing;
 mod trace;
@@ -37,6 +43,7 @@ use runtime::node::{Bell, Node, Turn, Watcher};
 use runtime::outcome::{ErrorKind, ProgramError, RunOutcome};
 use runtime::schedule::thread_time;
 use runtime::watch::{self, Virtual};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use term::abi::PredicateId;
 use trace::Letters;
@@ -48,6 +55,8 @@ const ASKED: u32 = 2;
 /// Nothing is ready at any node, and goals of shoens may wait for ever. A word: shoens of this depth are told; 0: node
 /// 0 wants to know the greatest depth of one that was not, and gets it.
 const STUCK: u32 = 3;
+/// J6: the sender is dead.
+const LOST: u32 = 5;
 /// What a message between threads or processes takes of both its nodes, about.
 const MESSAGE_NS: u64 = 1_000;
 /// Levels of structure that a gift brings of what it awaits.
@@ -79,6 +88,8 @@ pub(crate) struct Reducer<'a> {
     /// Of node 0: all nodes were asked how deep shoens are that wait for ever, and the deepest that is known.
     deepest: Option<u32>,
     rounds: Rounds,
+    /// J6: who has said that it is dead, in which priority.
+    deaths: BTreeSet<(NodeId, Priority)>,
     /// Somebody may watch the run.
     watcher: Option<Watcher>,
 }
@@ -117,6 +128,7 @@ impl<'a> Reducer<'a> {
             holds_back: false,
             deepest: None,
             rounds: Rounds::new(options.node, options.nodes, limit),
+            deaths: BTreeSet::new(),
             watcher,
         }
     }
@@ -289,7 +301,7 @@ impl Program for Reducer<'_> {
 
     fn handle<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) -> Verdict {
         match call.code {
-            _ if self.over => {}
+            _ if self.over || self.dies(context) => {}
             STOP => {
                 self.over = true;
                 if call.words.first() == Some(&1) {
@@ -300,6 +312,7 @@ impl Program for Reducer<'_> {
             }
             ASKED => _ = self.node.waker().ask(),
             STUCK => self.hear_of_deadlock(context, call.words.first().map_or(0, |&depth| depth as u32)),
+            LOST => self.hear_of_death(context, call.from, call.priority),
             PROTOCOL => self.hear(context, call),
             BALANCE => self.consider(context, call),
             kind => return self.pass_on(context, call, kind),
@@ -309,7 +322,7 @@ impl Program for Reducer<'_> {
 
     fn background<F: Fabric>(&mut self, context: &mut Context<'_, F>) -> bool {
         self.ring();
-        if self.over {
+        if self.over || self.dies(context) {
             return false;
         }
         if self.watcher.as_ref().is_some_and(Watcher::take_letters_asked) {
@@ -322,6 +335,9 @@ impl Program for Reducer<'_> {
             return !self.out.outgoing.bells.is_empty();
         }
         let turn = self.turn(context);
+        if self.dies(context) {
+            return true;
+        }
         if turn == Turn::Ended {
             self.stop(context, None);
             return true;

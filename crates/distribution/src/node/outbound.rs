@@ -80,6 +80,10 @@ impl Reducer<'_> {
                 }
                 _ => 0,
             };
+            let lane = match event {
+                Outward::Bound { lane, .. } | Outward::Alias { lane, .. } => lane,
+                _ => 0,
+            };
             out.with(&mut terms, context, 0, |with| match event {
                 Outward::Throw { node, goal } => {
                     let how = How { values: awaits, levels: 1, gift: false, white: 0 };
@@ -97,11 +101,12 @@ impl Reducer<'_> {
                     }
                     with.peek(ImportId(import));
                 }
-                Outward::Bound { import, .. } => with.bound(ImportId(import)),
+                Outward::Bound { import, .. } => with.bound(ImportId(import), lane),
                 Outward::Marked { export } => with.marked(ExportId(export)),
-                Outward::Alias { a, b } => with.alias(a, b),
+                Outward::Alias { a, b, .. } => with.alias(a, b, lane),
                 Outward::Offered => {}
             });
+            terms.end_binding(lane);
         }
         let (dead, lost) = (terms.take_dead(), terms.take_lost());
         let distances = terms.take_distances().map(|far| {
@@ -176,7 +181,7 @@ impl Reducer<'_> {
     pub(super) fn feed<F: Fabric>(&mut self, context: &mut Context<'_, F>, to: NodeId) -> bool {
         let Reducer { node, out, balance, .. } = self;
         let mut terms = node.terms();
-        let spare = terms.take_spare(|predicate| balance.stays(predicate.0));
+        let spare = terms.take_spare(to.0, |predicate| balance.stays(predicate.0));
         balance.looked(to, spare.is_some());
         let Some(goal) = spare else { return false };
         debug_assert!(!self.holds_back, "J5: a node that holds back gives no goal away");

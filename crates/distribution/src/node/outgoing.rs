@@ -15,7 +15,7 @@ pub(crate) const PROTOCOL: u32 = 0;
 /// A [`Notice`]: what `balance` says.
 pub(crate) const BALANCE: u32 = 4;
 /// The first kind of what is beside.
-pub(crate) const BESIDE: u32 = 5;
+pub(crate) const BESIDE: u32 = 6;
 
 /// What sending needs.
 pub(crate) struct Outgoing {

@@ -32,14 +32,14 @@ use fabric::NodeId;
 type Label = (NodeId, u32, NodeId, u32);
 
 impl<S: Store, P: Post> With<'_, S, P> {
-    /// Two variables that are marked or imports were unified here.
-    pub fn alias(&mut self, a: S::Value, b: S::Value) {
+    /// Two variables that are marked or imports were unified here, by a goal of this lane, or 0.
+    pub fn alias(&mut self, a: S::Value, b: S::Value, lane: i64) {
         let (a, b) = (self.store.follow(a), self.store.follow(b));
         if a == b {
             return;
         }
         let (Some(of_a), Some(of_b)) = (self.label(a), self.label(b)) else {
-            self.store.unify(a, b);
+            self.store.unify_in(lane, a, b);
             return;
         };
         let (larger, other) = if of_a >= of_b { (a, b) } else { (b, a) };
@@ -48,7 +48,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         if self.store.bind(larger, other)
             && let Seen::Import(import) = seen
         {
-            self.yield_to(import, other);
+            self.yield_to(import, other, lane);
         }
     }
 
@@ -68,7 +68,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     }
 
     /// Ends an import whose variable has become a reference to `other`.
-    fn yield_to(&mut self, import: ImportId, other: S::Value) {
+    fn yield_to(&mut self, import: ImportId, other: S::Value, lane: i64) {
         let Some(&entry) = self.protocol.imports.get(import) else { return };
         if let Seen::Import(same) = self.store.look(other)
             && let Some(known) = self.protocol.imports.get(same)
@@ -78,8 +78,15 @@ impl<S: Store, P: Post> With<'_, S, P> {
             self.gone(import);
             return;
         }
+        if self.protocol.is_lost(entry.home) {
+            return self.gone(import);
+        }
+        let goal = self.store.leaving_binding(lane, entry.home);
         let mut words = Vec::new();
         self.put(&mut words, other, 0, Way::low(entry.home));
-        self.give_back(import, entry.home, entry.entry, &words);
+        match goal {
+            Some(goal) => self.throw_binding(import, &goal, &words),
+            None => self.give_back(import, entry.home, entry.entry, &words),
+        }
     }
 }

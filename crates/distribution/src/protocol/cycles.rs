@@ -146,7 +146,10 @@ impl<S: Store, P: Post> With<'_, S, P> {
             && let Some(import) = self.protocol.suspects.next.pop_front()
         {
             let most = self.protocol.suspects.room_first.checked_ilog2().unwrap_or(0);
-            let moves = |entry: &super::Import| node < entry.home && u32::from(entry.heavy) < most;
+            let lives = |home| !self.protocol.is_lost(home);
+            let moves = |entry: &super::Import| {
+                node < entry.home && lives(entry.home) && u32::from(entry.heavy) < most
+            };
             if self.unread(import).is_some_and(moves) {
                 self.protocol.suspected += 1;
                 self.protocol.suspects.under_way += 1;

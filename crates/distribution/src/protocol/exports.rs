@@ -84,7 +84,6 @@ impl Exports {
         self.entries.iter().flatten()
     }
     /// All that are not free.
-    #[cfg(test)]
     pub(crate) fn all(&self) -> impl Iterator<Item = (ExportId, &Export)> {
         let numbered = self.entries.iter().enumerate();
         numbered.filter_map(|(number, entry)| Some((ExportId(number as u32), entry.as_ref()?)))

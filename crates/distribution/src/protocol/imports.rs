@@ -1,8 +1,10 @@
 //! The import table, and terms from tokens.
 
+use super::exports::Way;
 use super::{Fault, Post, Rule, With};
+use crate::Goal;
 use crate::store::{ExportId, ImportId, Shape, Store, StructureId};
-use crate::wire::message::Item;
+use crate::wire::message::{Item, Message};
 use crate::wire::tokens::{Name, Reference, Token, Tokens};
 use fabric::NodeId;
 use rustc_hash::FxHashMap;
@@ -149,7 +151,6 @@ impl Imports {
         self.entries.iter().filter_map(|(_, entry)| entry.as_ref())
     }
     /// All that are not gone.
-    #[cfg(test)]
     pub(crate) fn all(&self) -> impl Iterator<Item = (ImportId, &Import)> {
         let numbered = self.entries.iter().enumerate();
         numbered.filter_map(|(number, (_, entry))| Some((ImportId(number as u32), entry.as_ref()?)))
@@ -200,6 +201,26 @@ struct Open<'a> {
 }
 
 impl<S: Store, P: Post> With<'_, S, P> {
+    /// Ends an import by a goal at its home, which unifies the export with one term, these words.
+    pub(super) fn throw_binding(&mut self, import: ImportId, goal: &Goal<S::Value>, value: &[u64]) {
+        let Some(&Import { home, entry, root, depth, identity, .. }) = self.protocol.imports.get(import)
+        else {
+            return;
+        };
+        let mut words = Vec::new();
+        goal.args.iter().for_each(|&argument| self.put(&mut words, argument, 0, Way::low(home)));
+        // It arrives before what releases the import: no weight is needed.
+        let variable = Reference { home, entry, log2: None, black: true, root, depth, identity };
+        Token::Reference(variable).write(&mut words);
+        words.extend_from_slice(value);
+        let arity = u8::try_from(goal.args.len() + 2).expect("a predicate has at most 255 arguments");
+        let arguments = self.tokens(&words, arity.into());
+        let (priority, predicate) = (goal.priority, goal.predicate.0);
+        self.send(home, Message::Throw { priority, predicate, arity, gift: false, arguments });
+        let weight = self.protocol.imports.get(import).map_or(0, |import| import.weight);
+        self.release(home, Item { entry, weight, cancel: None });
+        self.gone(import);
+    }
     /// Makes the terms of a message.
     pub(super) fn build(
         &mut self,

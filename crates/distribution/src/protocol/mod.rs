@@ -15,6 +15,7 @@
 //!   something else by then differs in its serial, and is only taken apart for the references in it.
 //! - D6 An import is of another node, and has weight: what is made of words that [`Tokens`](crate::Tokens) has checked
 //!   refers to nodes of the program.
+//! - D7 Nothing is sent to a node that is dead, and nothing that it had is given back: see `losses`.
 //! - D5 What an event says may be out of date when it is handled: each one looks again at the terms that it names.
 
 mod binding;
@@ -22,6 +23,7 @@ mod cycles;
 mod exports;
 mod imports;
 mod levels;
+mod losses;
 mod receive;
 mod releases;
 #[cfg(test)]
@@ -192,6 +194,8 @@ pub struct Protocol {
     imports: Imports,
     releases: Releases,
     suspects: Suspects,
+    /// D7: nodes that are dead.
+    lost: Vec<NodeId>,
     /// The next structure identity.
     identity: u64,
     sent: [u64; TABLES],
@@ -265,8 +269,8 @@ enum Rule {
 impl Hash for Protocol {
     /// All that later messages depend on.
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let Protocol { exports, imports, releases, suspects, identity, .. } = self;
-        (exports, imports, releases, suspects, identity).hash(state);
+        let Protocol { exports, imports, releases, suspects, lost, identity, .. } = self;
+        (exports, imports, releases, suspects, lost, identity).hash(state);
     }
 }
 
@@ -282,6 +286,7 @@ impl Protocol {
             imports: Imports::default(),
             releases: Releases::default(),
             suspects: Suspects::default(),
+            lost: Vec::new(),
             identity: 0,
             sent: [0; TABLES],
             gifts: 0,
@@ -362,6 +367,9 @@ pub struct With<'a, S, P> {
 impl<S: Store, P: Post> With<'_, S, P> {
     /// Sends a goal to another node.
     pub fn throw(&mut self, to: NodeId, goal: &Goal<S::Value>, how: How) {
+        if self.protocol.is_lost(to) {
+            return;
+        }
         let mut words = self.protocol.buffer();
         let bit = |mask: u64, number: usize| number < 64 && mask >> number & 1 == 1;
         for (number, &argument) in goal.args.iter().enumerate() {
@@ -387,13 +395,6 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
     }
 
-    /// Somebody looks at an import but does not wait: the store is told, if there is no value yet.
-    pub fn peek(&mut self, import: ImportId) {
-        if self.protocol.imports.get(import).is_some() {
-            self.send_read(import, self.depth(import), true);
-        }
-    }
-
     /// Of an import that is going to be read, all is wanted that is inside it.
     pub fn want_whole(&mut self, import: ImportId) {
         if let Some(entry) = self.protocol.imports.get_mut(import) {
@@ -401,17 +402,24 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
     }
 
-    /// An import got a value here.
-    pub fn bound(&mut self, import: ImportId) {
+    /// An import got a value here, by a goal of this lane, or 0.
+    pub fn bound(&mut self, import: ImportId, lane: i64) {
         let Some(&Import { home, entry, chunk, .. }) = self.protocol.imports.get(import) else { return };
         let Some(cell) = self.store.cell(import) else { return };
         if matches!(self.store.look(cell), Seen::Import(_) | Seen::Variable { .. }) {
             return;
         }
+        if self.protocol.is_lost(home) {
+            return self.gone(import);
+        }
+        let goal = self.store.leaving_binding(lane, home);
         let mut words = self.protocol.buffer();
         // Its home unifies it with what it has. If both go on inside, more comes with each message.
         self.put_inside(&mut words, cell, chunk, Way::low(home));
-        self.give_back(import, home, entry, &words);
+        match goal {
+            Some(goal) => self.throw_binding(import, &goal, &words),
+            None => self.give_back(import, home, entry, &words),
+        }
         self.protocol.buffer = words;
     }
 
@@ -475,6 +483,9 @@ impl<S: Store, P: Post> With<'_, S, P> {
     /// Sends a message.
     fn send(&mut self, to: NodeId, message: Message<'_>) {
         debug_assert!(to.0 < self.protocol.options.nodes, "D6: {message:?} to {to:?}");
+        if self.protocol.is_lost(to) {
+            return;
+        }
         self.protocol.sent[message.kind()] += 1;
         self.post.post(to, message);
     }

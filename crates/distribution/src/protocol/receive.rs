@@ -84,6 +84,9 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// Somebody reads an export: gets an answer, waits, or is passed on to where the term is.
     pub(super) fn read(&mut self, export: ExportId, waiting: Waiting, hops: u16, peek: bool) {
+        if self.protocol.is_lost(waiting.reader.node) {
+            return;
+        }
         let Some(cell) = self.store.anchored(export) else { return };
         let import = match self.store.look(cell) {
             Seen::Import(import) => Some(import),
@@ -113,7 +116,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     }
 
     /// An import that was looked at has no value yet. A suspect's variable does not move.
-    fn unbound(&mut self, import: ImportId) {
+    pub(super) fn unbound(&mut self, import: ImportId) {
         let Some(entry) = self.protocol.imports.get_mut(import).filter(|entry| entry.moving) else {
             if self.store.cell(import).is_some() {
                 self.store.unbound(import);
@@ -152,17 +155,19 @@ impl<S: Store, P: Post> With<'_, S, P> {
         // An import whose variable has died gives its weight back when the store tells.
         let (true, Some(cell)) = (known, self.store.cell(import)) else { return Ok(()) };
         let Some(&entry) = self.protocol.imports.get(import) else { return Ok(()) };
+        let open = self.store.look(cell) == Seen::Import(import);
+        if !open && self.protocol.rule(Rule::Compare) {
+            // It got a value here. Its home is about to be told that, and compares: then the fault is that goal's.
+            return Ok(());
+        }
         if let Some(identity) = entry.identity
             && self.store.identity(values[0]).is_none()
         {
             self.store.identify(values[0], identity);
         }
         self.release(entry.home, Item { entry: entry.entry, weight: entry.weight, cancel: None });
-        if self.store.look(cell) == Seen::Import(import) {
+        if open {
             self.store.bind(cell, values[0]);
-        } else if self.protocol.rule(Rule::Compare) {
-            // A value that it got here is compared with the one from its home.
-            self.store.unify(cell, values[0]);
         }
         self.gone(import);
         // A list of which a goal reads so much is read to its end: the next part may come while this one is used. Never

@@ -45,7 +45,7 @@ mod vectors;
 pub(crate) use io::serve::{PROCESS as STREAM_PROCESS, resumed as stream_resumed};
 pub(crate) use merge::{PROCESS as MERGE_PROCESS, resumed as merge_resumed};
 
-pub(crate) use shoen::INSTEAD;
+pub(crate) use shoen::{INSTEAD, MESSAGES};
 pub(crate) use system::take_postmortem;
 
 use crate::reports::outcome::{ErrorKind, ProgramError};

@@ -11,12 +11,20 @@
 //! | `statistics(N,S)`         | `[words(W),waiting(G),shoens(C)]`: words allocated, goals that wait, shoens inside |
 //! | `alarm(Ms,K,X)`           | X becomes `[]` then, unless `quiet(K)` comes before                              |
 //! | `quiet(K)`                | takes an alarm back: the run need not wait for it                                |
-//! | `foster(N,..,P,Args)`     | a goal has come from another node, and is taken in: X20 of `goals::shoen`        |
-//! | `told(Bit,Event)`         | something has happened at another node to the shoen of this goal                 |
-//! | `hello(N,Node)`           | that node has goals of the shoen                                                 |
-//! | `done(N)`                 | a goal that was sent to another node is counted there, or done                   |
-//! | `order(N,What)`           | `abort`, `stop` or `start`: said to nodes that have goals of the shoen           |
 //! | `instead(Goal)`           | becomes the goal, when that is known                                             |
+//!
+//! What nodes say to each other (X20 and X21 of `goals::shoen`), and no program can, is in the runtime's own module:
+//!
+//! | goal                      | what it says                                                                     |
+//! |---------------------------|----------------------------------------------------------------------------------|
+//! | `foster(N,..,P,Args)`     | a goal has come from another node, and is taken in                               |
+//! | `bind(N,..,X,V)`          | a goal has bound a variable of this node at another one, as one that comes here  |
+//! | `told(Bit,Ends,Event)`    | something has happened at another node to the shoen of this goal, and ends it or not |
+//! | `hello(N,Node)`           | that node has goals of the shoen                                                 |
+//! | `done(N,Node)`            | a goal that was sent to that node is counted there, or done                      |
+//! | `order(N,What)`           | `abort`, `stop` or `start`: said to nodes that have goals of the shoen           |
+//! | `lost(N,Node)`            | the shoen's own node counts this one because that node is dead                   |
+//! | `lose(Node)`              | that node is dead                                                                |
 //!
 //! Goals run at priorities from `Min` to `Max`. `Kinds` is `all`, or a list of names of kinds, of which `all` is one:
 //! it stands for all but `exit`. Items of `Es` are `exception(Kind,Goal,at(File,Line),New)`, `deadlock(Goals)`,
@@ -29,7 +37,7 @@ use crate::goals::shoen::faults::GoalError;
 use crate::goals::shoen::fosters::Arrival;
 use crate::goals::shoen::state::{KINDS, Shoen, Told, kind_bit};
 use crate::reports::outcome::ErrorKind;
-use crate::worker::native::Outcome;
+use crate::worker::native::{Outcome, Run};
 use crate::worker::{PRIORITY_MAX, Worker};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -73,7 +81,8 @@ fn new(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
 /// X20: true if a shoen is another node's: the goal goes there.
 fn goes_home(worker: &mut Worker, name: &str, inputs: &[Word]) -> bool {
     let Ok(number) = integer(worker, 1, inputs[0]) else { return false };
-    let Some(node) = worker.other_home(number) else { return false };
+    // X21: what has died with its node is over.
+    let Some(node) = worker.other_home(number).filter(|&node| !worker.is_lost(node)) else { return false };
     let predicate = worker.shoen_goal((name, inputs.len()));
     worker.throw(node, predicate, inputs);
     true
@@ -216,22 +225,38 @@ fn raise(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     error(ErrorKind::Other, format!("no shoen around the goal is told of {text}"))
 }
 
-/// `foster(N,Depth,Kinds,Min,Max,Rank,From,P,Args)`.
-fn foster(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+/// What `foster` and `bind` say of a shoen.
+fn arrival(worker: &Worker, inputs: &[Word]) -> Result<Arrival, Outcome> {
     let mut numbers = [0; 7];
     for (i, number) in numbers.iter_mut().enumerate() {
-        *number = attempt!(integer(worker, i + 1, inputs[i]));
+        *number = integer(worker, i + 1, inputs[i])?;
     }
     let [number, depth, kinds, low, high, rank, from] = numbers;
+    if !is_node(worker, from) {
+        return Err(wrong(worker, 7, "the number of another node", inputs[6]));
+    }
+    let told = Told { kinds: kinds as u64, range: (low, high.max(low)), depth: depth as u32 };
+    Ok(Arrival { number, told, rank, from: from as u32 })
+}
+
+/// `foster(N,Depth,Kinds,Min,Max,Rank,From,P,Args)`.
+fn foster(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let arrival = attempt!(arrival(worker, inputs));
     let (predicate, args) = (worker.predicate_value(inputs[7]), worker.vector_elements(inputs[8]));
-    let (Some(predicate), Some(args), true) = (predicate, args, is_node(worker, from)) else {
+    let (Some(predicate), Some(args)) = (predicate, args) else {
         return wrong(worker, 8, "a goal of a shoen", inputs[7]);
     };
     if worker.predicates.arity(predicate) != args.len() {
         return wrong(worker, 9, "the arguments of a goal", inputs[8]);
     }
-    let told = Told { kinds: kinds as u64, range: (low, high.max(low)), depth: depth as u32 };
-    worker.take_in(Arrival { number, told, rank, from: from as u32 }, predicate, &args);
+    worker.take_in(arrival, predicate, &args);
+    Outcome::Done
+}
+
+/// `bind(N,Depth,Kinds,Min,Max,Rank,From,X,V)`.
+fn bind(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let arrival = attempt!(arrival(worker, inputs));
+    worker.take_in_binding(arrival, inputs[7], inputs[8]);
     Outcome::Done
 }
 
@@ -240,13 +265,13 @@ fn is_node(worker: &Worker, node: i64) -> bool {
     (0..worker.options.nodes.into()).contains(&node) && node != i64::from(worker.options.node)
 }
 
-/// `told(Bit,Event)`.
+/// `told(Bit,Ends,Event)`.
 fn told(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
-    let bit = attempt!(integer(worker, 1, inputs[0]));
-    if worker.hear(bit as u64, inputs[1]) {
+    let (bit, ends) = (attempt!(integer(worker, 1, inputs[0])), attempt!(integer(worker, 2, inputs[1])));
+    if worker.hear(bit as u64, ends != 0, inputs[2]) {
         return Outcome::Done;
     }
-    let event = worker.term_text(inputs[1]);
+    let event = worker.term_text(inputs[2]);
     error(ErrorKind::Other, format!("no shoen around the goal is told of {event}"))
 }
 
@@ -259,12 +284,44 @@ fn hello(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     Outcome::Done
 }
 
-/// `done(N)`.
+/// `done(N,Node)`.
 fn done(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
-    let number = attempt!(integer(worker, 1, inputs[0]));
-    worker.is_done(number);
+    let (number, node) = (attempt!(integer(worker, 1, inputs[0])), attempt!(integer(worker, 2, inputs[1])));
+    if is_node(worker, node) {
+        worker.is_done(number, node as u32);
+    }
     Outcome::Done
 }
+
+/// `lost(N,Node)`.
+fn lost(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let (number, node) = (attempt!(integer(worker, 1, inputs[0])), attempt!(integer(worker, 2, inputs[1])));
+    if is_node(worker, node) && worker.other_home(number).is_some() {
+        worker.hear_of_loss(number, node as u32);
+    }
+    Outcome::Done
+}
+
+/// `lose(Node)`.
+fn lose(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let node = attempt!(integer(worker, 1, inputs[0]));
+    if is_node(worker, node) {
+        worker.lose_node(node as u32);
+    }
+    Outcome::Done
+}
+
+/// What nodes say to each other, with modes.
+pub(crate) const MESSAGES: [(&str, &str, Run); 8] = [
+    ("foster", "iiiiiiiii", foster),
+    ("bind", "iiiiiiiaa", bind),
+    ("told", "iii", told),
+    ("hello", "ii", hello),
+    ("done", "ii", done),
+    ("order", "ii", order),
+    ("lost", "ii", lost),
+    ("lose", "i", lose),
+];
 
 /// `order(N,What)`.
 fn order(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
@@ -283,11 +340,6 @@ pub(super) const NATIVES: &[Row] = &[
     method("shoen_control", "limit", "ii", limit),
     method("shoen_control", "add", "ii", add),
     method("shoen_control", "statistics", "io", statistics),
-    goal("shoen_control", "foster", "iiiiiiiii", foster),
-    goal("shoen_control", "told", "ii", told),
-    goal("shoen_control", "hello", "ii", hello),
-    goal("shoen_control", "done", "i", done),
-    goal("shoen_control", "order", "ii", order),
     home(goal("shoen_control", "alarm", "ioo", alarm)),
     home(goal("shoen_control", "quiet", "i", quiet)),
     method("shoen_control", "tell", "ii", tell),

@@ -7,7 +7,7 @@ use crate::terms::deref;
 use crate::worker::native::{Native, Outcome, Seat};
 use crate::worker::{PRIORITY_MAX, Worker};
 use term::Word;
-use term::abi::{Builtin, Place, Position, PredicateId};
+use term::abi::{Builtin, INNER, Place, Position, PredicateId};
 use term::layout::{GOAL_ARITY_MAX, STORE};
 use term::symbol::ANY;
 use term::word::{Tag, header_size};
@@ -18,12 +18,12 @@ pub(crate) const COUNT: usize = 8;
 /// The natives behind them, in the order of the numbers.
 pub(crate) fn natives() -> [Native; COUNT] {
     [
-        native("fifth", "at_priority", "aiaa", at_priority),
-        native("fifth", "at_node", "iaa", at_node),
-        native("fifth", "at_position", "aaa", at_position),
-        native("fifth", "after_collection", "aaa", after_collection),
+        native(INNER, "at_priority", "aiaa", at_priority),
+        native(INNER, "at_node", "iaa", at_node),
+        native(INNER, "at_position", "aaa", at_position),
+        native(INNER, "after_collection", "aaa", after_collection),
         native("unify_term_dcode", "unify", "aa", unify_goal),
-        native("fifth", "mark", "", |worker, _, _| {
+        native(INNER, "mark", "", |worker, _, _| {
             worker.unmark_goals();
             Outcome::Done
         }),
@@ -56,7 +56,7 @@ pub(crate) fn native(
 
 /// A daemon whose goals become news for other nodes in place of being reduced: see `abroad`.
 fn outward(name: &'static str) -> Native {
-    let mut native = native("fifth", name, "aa", |_, _, _| Outcome::Done);
+    let mut native = native(INNER, name, "aa", |_, _, _| Outcome::Done);
     native.signature.daemon = true;
     native
 }

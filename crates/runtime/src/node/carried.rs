@@ -2,7 +2,8 @@
 
 use crate::goals::abroad::{Goal, Known, Outward};
 use crate::node::face::{Term, Terms};
-use crate::worker::Worker;
+use crate::worker::{PRIORITY_MAX, Worker};
+use term::Word;
 use term::abi::PredicateId;
 
 /// For whoever carries terms between nodes, at a node's first worker; a panic at others (Q3 of `face`).
@@ -17,17 +18,53 @@ impl<'t> Terms<'t> {
             Outward::Throw { node, goal } => Outward::Throw { node, goal: goal.map(|word| self.term(word)) },
             Outward::Wanted { import, whole } => Outward::Wanted { import, whole },
             Outward::Looked { import, whole } => Outward::Looked { import, whole },
-            Outward::Bound { import, value } => Outward::Bound { import, value: self.term(value) },
+            Outward::Bound { import, value, lane } => {
+                Outward::Bound { import, value: self.term(value), lane }
+            }
             Outward::Marked { export } => Outward::Marked { export },
-            Outward::Alias { a, b } => Outward::Alias { a: self.term(a), b: self.term(b) },
+            Outward::Alias { a, b, lane } => Outward::Alias { a: self.term(a), b: self.term(b), lane },
             Outward::Offered => Outward::Offered,
         })
     }
-    /// Takes the oldest goal that another node may reduce, unless it is the only one, would wait at once, is large, or
-    /// is of a predicate that `stays`.
-    pub fn take_spare(&mut self, stays: impl Fn(PredicateId) -> bool) -> Option<Goal<Term<'t>>> {
-        let goal = self.first().take_spare(stays)?;
+    /// Takes the oldest goal that a node may reduce in place of this one, unless it is the only one, would wait at
+    /// once, is large, or is of a predicate that `stays`.
+    pub fn take_spare(&mut self, node: u32, stays: impl Fn(PredicateId) -> bool) -> Option<Goal<Term<'t>>> {
+        let goal = self.first().take_spare(node, stays)?;
         Some(goal.map(|word| self.term(word)))
+    }
+    /// A goal of this priority, clamped to those there are, has come from another node. `false`: no program may call
+    /// that, and no node says it.
+    pub fn take_goal(&mut self, priority: i64, predicate: PredicateId, args: &[Term<'t>]) -> bool {
+        let words: Vec<Word> = args.iter().map(|&term| self.own(term)).collect();
+        let takes = self.worker.may_come(predicate, words.len());
+        if takes {
+            self.first().spawn_at_lane(priority.clamp(0, PRIORITY_MAX), predicate, &words);
+        }
+        takes
+    }
+    /// What a goal of this lane has bound goes to a node: the goal that binds it there, but for its last two arguments,
+    /// the variable and the value. `None`: the lane is 0.
+    pub fn leaving_binding(&mut self, lane: i64, node: u32) -> Option<Goal<Term<'t>>> {
+        let goal = self.first().leaving_binding(lane, node)?;
+        Some(goal.map(|word| self.term(word)))
+    }
+    /// Other nodes were told what an item of this lane says.
+    pub fn end_binding(&mut self, lane: i64) {
+        self.first().end_binding(lane);
+    }
+    /// Unifies two terms, which a goal of this lane wanted (0: of none).
+    pub fn unify_in(&mut self, lane: i64, a: Term<'t>, b: Term<'t>) {
+        let (a, b) = (self.own(a), self.own(b));
+        match lane {
+            0 => self.first().outside(|worker| worker.unify(a, b)),
+            lane => self.first().in_lane(lane, |worker| worker.unify(a, b)),
+        }
+    }
+    /// Another node has died. What it has sent has come before; what becomes of its goals and of goals that were sent
+    /// there is seen to in the next turn.
+    pub fn lose_node(&mut self, node: u32) {
+        let lose = self.worker.system_goals.lose;
+        self.first().spawn_at_lane(PRIORITY_MAX, lose, &[Word::small(node.into())]);
     }
     /// Imports that have died since this was last asked for.
     pub fn take_dead(&mut self) -> Vec<u32> {

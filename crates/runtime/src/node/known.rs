@@ -1,12 +1,13 @@
 //! What can be called before there is a program: what the runtime itself needs, and the builtins.
 
+use crate::builtins::MESSAGES;
 use crate::goals::runtime_predicates;
 use crate::goals::state::SystemGoals;
 use crate::terms::integers;
 use crate::worker::native::{Native, Outcome};
 use crate::worker::program::{PredicateInfo, Predicates};
 use std::sync::Arc;
-use term::abi::{BOTTOM, Builtin, Place, PredicateId};
+use term::abi::{BOTTOM, Builtin, INNER, Place, PredicateId};
 use term::symbol::AtomTable;
 
 /// The predicates that every node with the same builtins has, under the same numbers. It needs no node, so a program
@@ -24,14 +25,19 @@ impl Known {
     /// With these builtins; their names become atoms.
     pub fn new(atoms: &AtomTable, natives: Vec<Native>) -> Known {
         let mut predicates = Predicates::default();
-        predicates.reserve(1 + runtime_predicates::COUNT + natives.len());
+        predicates.reserve(1 + runtime_predicates::COUNT + MESSAGES.len() + natives.len());
         let no_file: Arc<str> = "".into();
-        let mut add =
-            |native: Native| predicates.add(PredicateInfo::of_native(&native, atoms, no_file.clone()));
-        let bottom = add(runtime_predicates::native("fifth", "bottom", "", |_, _, _| Outcome::Done));
+        let mut add = |native: Native| {
+            let info = PredicateInfo::of_native(&native, atoms, no_file.clone());
+            if native.signature.module == INNER { predicates.add_inner(info) } else { predicates.add(info) }
+        };
+        let bottom = add(runtime_predicates::native(INNER, "bottom", "", |_, _, _| Outcome::Done));
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
         let [at_priority, at_node, at_position, after_collection, unify, mark, external, exported] =
             runtime_predicates::natives().map(&mut add);
+        let [foster, bind, told, hello, done, order, lost, lose] =
+            MESSAGES.map(|(name, modes, run)| add(runtime_predicates::native(INNER, name, modes, run)));
+        debug_assert!(exported < foster, "what nodes say is behind what stays in them");
         let mut builtins = Vec::with_capacity(natives.len());
         for native in natives {
             let signature = native.signature.clone();
@@ -58,6 +64,14 @@ impl Known {
             mark,
             external,
             exported,
+            foster,
+            bind,
+            told,
+            hello,
+            done,
+            order,
+            lost,
+            lose,
             merge,
             stream,
             instead,

@@ -21,7 +21,8 @@ use term::word::{Tag, UNBOUND};
 const STACK_WORDS: usize = 1 << 15;
 
 /// The goals that wait in the models: they would be reduced by nobody.
-const GOAL: PredicateId = PredicateId(1 + crate::goals::runtime_predicates::COUNT as u32);
+const GOAL: PredicateId =
+    PredicateId((1 + crate::goals::runtime_predicates::COUNT + crate::builtins::MESSAGES.len()) as u32);
 /// Spawns such a goal.
 const GENERATOR: PredicateId = PredicateId(GOAL.0 + 1);
 

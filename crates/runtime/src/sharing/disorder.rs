@@ -46,7 +46,11 @@ impl Worker {
             self.settle_all();
         }
         let of_program = !self.is_special(top) && goal.bits() >= self.abi.first_compiled.bits();
-        if of_program && to != self.options.node && shaker.one_in(1 << (shaker.thrown / THROWS).min(30)) {
+        if of_program
+            && to != self.options.node
+            && !self.is_lost(to)
+            && shaker.one_in(1 << (shaker.thrown / THROWS).min(30))
+        {
             shaker.thrown += 1;
             let words = self.pop_goal();
             self.throw(to, predicate, &words[..words.len() - 1]);

@@ -15,9 +15,9 @@ use term::abi::PredicateId;
 const WORDS_MAX: usize = 1024;
 
 impl Worker {
-    /// Takes the oldest goal that another node may reduce, unless it is the only one, would wait at once, is large, or
-    /// is of a predicate that `stays`. Words are good until the next turn.
-    pub(crate) fn take_spare(&mut self, stays: impl Fn(PredicateId) -> bool) -> Option<Goal> {
+    /// Takes the oldest goal that a node may reduce in place of this one, unless it is the only one, would wait at
+    /// once, is large, or is of a predicate that `stays`. Words are good until the next turn.
+    pub(crate) fn take_spare(&mut self, node: u32, stays: impl Fn(PredicateId) -> bool) -> Option<Goal> {
         let keeps = |worker: &Worker, predicate: PredicateId, goal: &dyn Fn(usize) -> Word| {
             predicate.goal_word().bits() < worker.abi.first_compiled.bits()
                 || !worker.may_leave(predicate)
@@ -29,8 +29,9 @@ impl Worker {
         let predicate = PredicateId::of_goal_word(words.pop()?);
         debug_assert_eq!(self.predicates.arity(predicate), words.len(), "P2: one goal was wanted");
         if is_lane(priority) {
-            return Some(self.leaving(priority, predicate, &words));
+            return Some(self.leaving(priority, node, predicate, &words));
         }
+        self.shared.shoens.losses.goes_uncounted(node);
         Some(Goal { priority, predicate, args: words.into() })
     }
     /// Whether a goal is too much to be sent, with the terms that its predicate awaits.

@@ -325,11 +325,16 @@ impl Worker {
             && self.predicates.arity(predicate) == arity
             && !self.is_inner_predicate(predicate)
     }
-    /// Whether goals of a predicate are the runtime's own affair: they hold what is no term.
+    /// The same of what comes from another node, which also says what only nodes say.
+    pub(crate) fn may_come(&self, predicate: PredicateId, arity: usize) -> bool {
+        let says = self.system_goals.exported < predicate && predicate <= self.system_goals.lose;
+        self.may_be_called(predicate, arity) || says && self.predicates.arity(predicate) == arity
+    }
+    /// Whether goals of a predicate are the runtime's own affair: they hold what is no term, or nodes count on them.
     pub(crate) fn is_inner_predicate(&self, predicate: PredicateId) -> bool {
         let system = &self.system_goals;
         predicate == BOTTOM
-            || predicate <= system.exported && predicate != system.unify
+            || predicate <= system.lose && predicate != system.unify
             || predicate == system.merge
     }
     /// The atom with this text.

@@ -214,6 +214,17 @@ impl Predicates {
     /// Adds a predicate under the next number; a later one with the same name hides an earlier one, but one that the
     /// compiler made has no name. Panics above [`term::layout::GOAL_ARITY_MAX`] arguments.
     pub fn add(&mut self, info: PredicateInfo) -> PredicateId {
+        let name = (info.module, info.name, info.arity);
+        // What the compiler made may have the name of what it stands for.
+        let has_name = !info.auxiliary;
+        let id = self.add_inner(info);
+        if has_name {
+            self.by_name.insert(name, id);
+        }
+        id
+    }
+    /// Adds a predicate that no program can name.
+    pub(crate) fn add_inner(&mut self, info: PredicateInfo) -> PredicateId {
         let id = PredicateId(u32::try_from(self.infos.len()).expect("2^32 predicates exceed memory"));
         let modes = info.native.as_ref().map(|code| code.shape.inputs + code.shape.outputs);
         assert!(
@@ -221,10 +232,6 @@ impl Predicates {
             "a builtin of other arguments: {info:?}"
         );
         self.arities.push(u8::try_from(info.arity).expect("GOAL_ARITY_MAX is 255"));
-        // What the compiler made may have the name of what it stands for.
-        if !info.auxiliary {
-            self.by_name.insert((info.module, info.name, info.arity), id);
-        }
         self.infos.push(info);
         id
     }

@@ -254,9 +254,9 @@ impl Case {
         self.with(state, node, |protocol| {
             match event {
                 Event::Wanted(import) => protocol.wanted(import),
-                Event::Bound(import) => protocol.bound(import),
+                Event::Bound(import) => protocol.bound(import, 0),
                 Event::Marked(export) => protocol.marked(export),
-                Event::Alias(a, b) => protocol.alias(a, b),
+                Event::Alias(a, b) => protocol.alias(a, b, 0),
                 Event::Dead(import) => protocol.dead(import),
                 Event::Lost(export) => protocol.lost(export),
             }

@@ -24,6 +24,7 @@ const KINDS: &[&str] = &[
     "other",
     "deadlock",
     "raised",
+    "node_lost",
     "exit",
 ];
 

@@ -40,6 +40,7 @@
 mod far;
 mod identities;
 mod known;
+mod leaving;
 mod look;
 #[cfg(all(test, models))]
 mod models;
@@ -56,7 +57,6 @@ pub(crate) use crate::goals::abroad::state::Words;
 use crate::goals::abroad::known::number_in;
 use crate::goals::abroad::state::{Abroad, Import, Item, Kind, place};
 use crate::goals::shoen::is_lane;
-use crate::goals::shoen::state::Told;
 use crate::goals::state::SystemGoals;
 use crate::goals::suspend::{RESUMED, record_class};
 use crate::goals::unify::Written;
@@ -147,12 +147,15 @@ impl Worker {
     fn learn(&mut self, Item { what, mut words }: Item) {
         debug_assert!(self.index == 0, "Y8: worker {} has no tables", self.index);
         match what {
-            Kind::Wanted(import, _) | Kind::Bound(import) => {
+            Kind::Wanted(import, _) | Kind::Bound(import, _) => {
                 let record = words.pop().expect("with its record").address();
                 if self.abroad.import(import) != Import::Record(record) {
+                    if let Kind::Bound(_, lane) = what {
+                        self.end_binding(lane);
+                    }
                     return;
                 }
-                if matches!(what, Kind::Bound(_)) {
+                if matches!(what, Kind::Bound(..)) {
                     self.abroad.set_import(import, Import::Bound(words[0]));
                     self.forget_arguments(record, 2);
                 }
@@ -181,7 +184,7 @@ impl Worker {
                 self.abroad.placed.insert(predicate);
                 return;
             }
-            Kind::Throw { .. } | Kind::Looked(..) | Kind::Alias => {}
+            Kind::Throw { .. } | Kind::Looked(..) | Kind::Alias(_) => {}
         }
         self.abroad.queue.push_back(Item { what, words });
     }
@@ -195,14 +198,19 @@ impl Worker {
         !self.abroad.queue.is_empty()
     }
     /// The node that a number means, unless it is this one; an error if there is none. A node that is alone stands
-    /// for all.
+    /// for all, and the next one that lives for one that is dead.
     pub(crate) fn other_node(&self, node: i64) -> Result<Option<u32>, String> {
         let Options { node: own, nodes, .. } = self.options;
         if nodes == 1 || node == own.into() {
             return Ok(None);
         }
         let valid = u32::try_from(node).ok().filter(|&node| node < nodes);
-        valid.map(Some).ok_or_else(|| format!("there is no node {node}: the nodes are 0 to {}", nodes - 1))
+        let Some(node) = valid else {
+            return Err(format!("there is no node {node}: the nodes are 0 to {}", nodes - 1));
+        };
+        // X21 of `shoen`.
+        let node = self.shared.shoens.losses.living(node);
+        Ok((node != own).then_some(node))
     }
     /// A goal of the running priority is for another node.
     pub(crate) fn throw(&mut self, node: u32, predicate: PredicateId, args: &[Word]) {
@@ -213,33 +221,20 @@ impl Worker {
         if is_lane(priority) {
             return self.throw_in(priority, node, predicate, args);
         }
+        self.shared.shoens.losses.goes_uncounted(node);
         self.throw_outside(priority, node, predicate, args);
     }
-    /// X20 of `shoen`: a goal of a lane leaves for another node.
+    /// X20 of `shoen`: a goal of a lane is.
     #[cold]
     pub(crate) fn throw_in(&mut self, lane: i64, node: u32, predicate: PredicateId, args: &[Word]) {
         if self.is_dead(lane) {
             return;
         }
         self.lanes.send_off(&self.shared.shoens, lane);
-        let Goal { priority, predicate, args } = self.leaving(lane, predicate, args);
+        let Goal { priority, predicate, args } = self.leaving(lane, node, predicate, args);
         self.throw_outside(priority, node, predicate, &args);
     }
-    /// X20 of `shoen`: what a goal of a lane becomes that leaves, and is under way already (X12). Daemons are nobody's
-    /// there.
-    pub(crate) fn leaving(&mut self, lane: i64, predicate: PredicateId, args: &[Word]) -> Goal {
-        let priority = self.rank(lane);
-        let Some(shoen) = self.counted_shoen(lane) else {
-            return Goal { priority, predicate, args: args.into() };
-        };
-        let Told { kinds, range: (low, high), depth } = shoen.told_around();
-        let (number, node) = (shoen.number, self.options.node.into());
-        let numbers = [number, depth.into(), kinds as i64, low, high, priority, node].map(Word::small);
-        let goal = [self.predicate_object(predicate), self.vector(args)];
-        let args = numbers.into_iter().chain(goal).collect();
-        Goal { priority, predicate: self.shoen_goal(("foster", 9)), args }
-    }
-    /// The same of a goal that belongs to no shoen.
+    /// A goal that belongs to no shoen is.
     pub(crate) fn throw_outside(&mut self, priority: i64, node: u32, predicate: PredicateId, args: &[Word]) {
         debug_assert!(node != self.options.node && node < self.options.nodes, "a goal for node {node}");
         debug_assert!(!is_lane(priority), "X20: lanes are of one node");
@@ -277,7 +272,10 @@ impl Worker {
         let (cell, number) = (read(args), read(args + 8).as_int() as u32);
         let external = PredicateId::of_goal_word(goal) == self.system_goals.external;
         debug_assert!(external || goal == self.system_goals.exported.goal_word(), "OUTWARD is theirs alone");
-        let what = if external { Kind::Bound(number) } else { Kind::Marked(number) };
+        let what = match external {
+            true => Kind::Bound(number, self.begin_binding()),
+            false => Kind::Marked(number),
+        };
         self.tell(what, &[cell, pointer(Tag::Object, args - 8 * SUSPENSION_ARGS)]);
     }
     /// Whether an unbound cell's content is the generator of an import that nobody reads.
@@ -312,12 +310,13 @@ impl Worker {
             let import = argument(record, 1).as_int() as u32;
             let written = self.replace(variable.address(), content, other);
             if written == Written::Yes {
-                self.tell(Kind::Bound(import), &[variable, pointer(Tag::Object, record)]);
+                let lane = self.begin_binding();
+                self.tell(Kind::Bound(import, lane), &[variable, pointer(Tag::Object, record)]);
             }
             return Some(written);
         }
         self.is_abroad(other).then(|| {
-            self.tell(Kind::Alias, &[variable, other]);
+            self.tell_alias(variable, other);
             Written::Yes
         })
     }
@@ -326,7 +325,7 @@ impl Worker {
     pub(crate) fn alias_abroad(&mut self, a: Word, b: Word) -> Option<[Word; 2]> {
         match (self.is_abroad(a), self.is_abroad(b)) {
             (true, true) => {
-                self.tell(Kind::Alias, &[a, b]);
+                self.tell_alias(a, b);
                 None
             }
             (false, true) => Some([b, a]),
@@ -342,9 +341,14 @@ impl Worker {
             return None;
         }
         if of_from && of_to {
-            self.tell(Kind::Alias, &[from.0, to.0]);
+            self.tell_alias(from.0, to.0);
         }
         (!of_from || !of_to).then_some(of_from)
+    }
+    /// Two variables are to be one, which others decide.
+    pub(super) fn tell_alias(&mut self, a: Word, b: Word) {
+        let lane = self.begin_binding();
+        self.tell(Kind::Alias(lane), &[a, b]);
     }
     fn is_of_others(&self, content: Word) -> bool {
         let SystemGoals { external, exported, .. } = self.system_goals;
@@ -572,12 +576,12 @@ impl Worker {
             }
             Kind::Wanted(import, whole) => Outward::Wanted { import, whole },
             Kind::Looked(import, whole) => Outward::Looked { import, whole },
-            Kind::Bound(import) => Outward::Bound { import, value: deref(words[0]) },
+            Kind::Bound(import, lane) => Outward::Bound { import, value: deref(words[0]), lane },
             Kind::Marked(export) => {
                 self.abroad.told = Some(export);
                 Outward::Marked { export }
             }
-            Kind::Alias => Outward::Alias { a: words[0], b: words[1] },
+            Kind::Alias(lane) => Outward::Alias { a: words[0], b: words[1], lane },
             Kind::Offered(_) => Outward::Offered,
             Kind::Placed(_) => unreachable!("others need not know"),
         })

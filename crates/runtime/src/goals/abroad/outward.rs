@@ -53,6 +53,8 @@ pub enum Outward<T = Word> {
         import: u32,
         /// Its cell.
         value: T,
+        /// Whose fault it is if its home has another one: a lane, or 0.
+        lane: i64,
     },
     /// A marked variable was bound or became a reference.
     Marked {
@@ -65,6 +67,8 @@ pub enum Outward<T = Word> {
         a: T,
         /// The other.
         b: T,
+        /// As for `Bound`.
+        lane: i64,
     },
     /// The program has said `@node(any)` of a goal, for the first time at this node.
     Offered,

@@ -80,9 +80,10 @@ pub(super) enum Kind {
     /// The second says whether all that is inside is wanted, too.
     Wanted(u32, bool),
     Looked(u32, bool),
-    Bound(u32),
+    /// These two have the lane of the goal that did it, if it is counted (X20 of `shoen`), or 0.
+    Bound(u32, i64),
+    Alias(i64),
     Marked(u32),
-    Alias,
     Offered(PredicateId),
     Placed(PredicateId),
 }
@@ -96,9 +97,9 @@ impl Item {
         let kind = match self.what {
             Kind::Throw { node, priority, predicate } => [0, node.into(), predicate.0.into(), priority],
             Kind::Wanted(import, whole) => [1, import.into(), whole.into(), 0],
-            Kind::Bound(import) => [2, import.into(), 0, 0],
+            Kind::Bound(import, lane) => [2, import.into(), 0, lane],
             Kind::Marked(export) => [3, export.into(), 0, 0],
-            Kind::Alias => [4, 0, 0, 0],
+            Kind::Alias(lane) => [4, 0, 0, lane],
             Kind::Offered(predicate) => [5, predicate.0.into(), 0, 0],
             Kind::Placed(predicate) => [6, predicate.0.into(), 0, 0],
             Kind::Looked(import, whole) => [7, import.into(), whole.into(), 0],
@@ -113,9 +114,9 @@ impl Item {
         let what = match kind {
             0 => Kind::Throw { node: number, priority, predicate: PredicateId(second as u32) },
             1 => Kind::Wanted(number, second != 0),
-            2 => Kind::Bound(number),
+            2 => Kind::Bound(number, priority),
             3 => Kind::Marked(number),
-            4 => Kind::Alias,
+            4 => Kind::Alias(priority),
             5 => Kind::Offered(PredicateId(number)),
             6 => Kind::Placed(PredicateId(number)),
             _ => Kind::Looked(number, second != 0),

@@ -46,13 +46,28 @@ impl Worker {
                 }
             }
             News::HeapLimit => {
-                let [kind, skip] = ["heap_limit", "skip"].map(|name| Word::atom(self.intern(name)));
-                let (place, new) = (self.place_term("", 0), self.new_variable());
-                let event = self.named("exception", &[kind, skip, place, new]);
-                self.tell_shoen(shoen, kind_bit("heap_limit"), event);
-                self.abort(shoen);
+                let kind = Word::atom(self.intern("heap_limit"));
+                self.give_up_for(shoen, kind_bit("heap_limit"), kind);
             }
         }
+    }
+    /// A shoen is told an exception that is no goal's, and is aborted.
+    pub(super) fn give_up_for(&mut self, shoen: &Arc<Shoen>, bit: u64, kind: Word) {
+        let skip = Word::atom(self.intern("skip"));
+        let (place, new) = (self.place_term("", 0), self.new_variable());
+        let event = self.named("exception", &[kind, skip, place, new]);
+        self.end_with_event(shoen, bit, event);
+    }
+    /// A shoen is told this, and aborted, unless it was before.
+    pub(super) fn end_with_event(&mut self, shoen: &Arc<Shoen>, bit: u64, event: Word) {
+        if shoen.tally.is_aborted() {
+            return;
+        }
+        match shoen.foster {
+            Some(_) => self.tell_home(shoen, bit, true, event),
+            None => self.tell_shoen(shoen, bit, event),
+        }
+        self.abort(shoen);
     }
     /// The heap is full after a major collection. True if another one may help, which comes at once: a shoen that is
     /// told of that is aborted, the one that has allocated most of late, or one was and not all of its goals are
@@ -96,8 +111,8 @@ impl Worker {
         shoen.outwards().find(|shoen| !shoen.tally.is_over() && shoen.kinds & bit != 0)
     }
     fn report_end(&mut self, shoen: &Arc<Shoen>) {
-        if let Some(from) = shoen.foster {
-            return self.end_foster(shoen, from);
+        if shoen.foster.is_some() {
+            return self.end_foster(shoen);
         }
         let aborted = shoen.tally.is_aborted();
         if let Some(end) = self.shared.shoens.remove(shoen) {
@@ -115,7 +130,7 @@ impl Worker {
     /// A shoen's report gets one more item; `bit` is that of its kind, if it has one.
     pub(crate) fn tell_shoen(&mut self, shoen: &Arc<Shoen>, bit: u64, event: Word) {
         if shoen.foster.is_some() {
-            return self.tell_home(shoen, bit, event);
+            return self.tell_home(shoen, bit, false, event);
         }
         let end = self.new_variable();
         let events = self.list(&[event], end);
@@ -123,7 +138,7 @@ impl Worker {
             self.in_lane(shoen.lane, |worker| worker.unify(before, events));
         }
     }
-    fn named(&mut self, name: &str, args: &[Word]) -> Word {
+    pub(super) fn named(&mut self, name: &str, args: &[Word]) -> Word {
         let name = self.intern(name);
         self.structure(name, args)
     }

@@ -7,14 +7,9 @@
 use crate::goals::shoen::state::{Shoen, Told};
 use crate::worker::{PRIORITY_MAX, Worker};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 use term::Word;
 use term::abi::PredicateId;
-
-/// What nodes tell each other of shoens: names of builtins, and numbers of arguments.
-const TOLD: (&str, usize) = ("told", 2);
-const HELLO: (&str, usize) = ("hello", 2);
-const DONE: (&str, usize) = ("done", 1);
-const ORDER: (&str, usize) = ("order", 2);
 
 /// What came with a goal of a shoen from another node.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +23,16 @@ pub(crate) struct Arrival {
 }
 
 impl Worker {
-    /// Tells another node.
-    fn tell_node(&mut self, node: u32, what: (&str, usize), args: &[Word]) {
-        let predicate = self.shoen_goal(what);
-        self.throw_outside(PRIORITY_MAX, node, predicate, args);
+    /// Tells another node, unless it is dead (X21).
+    pub(super) fn tell_node(&mut self, node: u32, what: PredicateId, args: &[Word]) {
+        if !self.is_lost(node) {
+            self.throw_outside(PRIORITY_MAX, node, what, args);
+        }
+    }
+    /// X20: tells another node that one of the goals that it has sent is counted here, or done.
+    pub(super) fn tell_done(&mut self, number: i64, node: u32) {
+        let words = [number, self.options.node.into()].map(Word::small);
+        self.tell_node(node, self.system_goals.done, &words);
     }
     /// The node that has made the shoen of a number, if it is another one.
     pub(crate) fn other_home(&self, number: i64) -> Option<u32> {
@@ -40,34 +41,61 @@ impl Worker {
     }
     /// X20: a goal of a shoen has come from another node.
     pub(crate) fn take_in(&mut self, arrival: Arrival, predicate: PredicateId, args: &[Word]) {
-        let Arrival { number, told, rank, from } = arrival;
-        debug_assert!(from != self.options.node, "X20: a goal from this node has not left it");
-        let own = self.other_home(number).is_none();
-        let held = self.shared.shoens.hold_foster(number, own, from, told);
-        if !held.as_ref().is_some_and(|(_, new)| *new) {
-            self.tell_node(from, DONE, &[Word::small(number)]);
-        }
-        let Some((shoen, new)) = held else { return };
-        if new {
-            let words = [number, self.options.node.into()].map(Word::small);
-            self.tell_node(self.shared.shoens.home(number), HELLO, &words);
-        }
+        let Some(shoen) = self.admit(arrival) else { return };
         if !shoen.tally.is_aborted() {
-            let lane = self.shared.shoens.lane_of(&shoen, rank, false);
+            let lane = self.shared.shoens.lane_of(&shoen, arrival.rank, false);
             self.spawn_at_lane(lane, predicate, args);
         }
         self.leave(&shoen);
     }
+    /// X20: a goal of a shoen has bound a variable of this node at another one. It has done that, aborted or not.
+    pub(crate) fn take_in_binding(&mut self, arrival: Arrival, variable: Word, value: Word) {
+        let Some(shoen) = self.admit(arrival) else { return };
+        let lane = self.shared.shoens.lane_of(&shoen, arrival.rank, false);
+        self.in_lane(lane, |worker| worker.unify(variable, value));
+        self.leave(&shoen);
+    }
+    /// X20: what is here of the shoen of a goal that has come, with a holder for that.
+    fn admit(&mut self, arrival: Arrival) -> Option<Arc<Shoen>> {
+        let Arrival { number, told, from, .. } = arrival;
+        debug_assert!(from != self.options.node, "X20: a goal from this node has not left it");
+        if self.is_lost(from) {
+            // X21: it is lost, too.
+            return None;
+        }
+        let home = self.shared.shoens.home(number);
+        if self.is_lost(home) {
+            self.tell_done(number, from);
+            return None;
+        }
+        let own = home == self.options.node;
+        let held = self.shared.shoens.hold_foster(number, own, from, told);
+        if !held.as_ref().is_some_and(|(_, new)| *new) {
+            self.tell_done(number, from);
+        }
+        let (shoen, new) = held?;
+        if new {
+            let words = [number, self.options.node.into()].map(Word::small);
+            self.tell_node(home, self.system_goals.hello, &words);
+        }
+        Some(shoen)
+    }
     /// X20: nothing is left of what stood for a shoen here.
-    pub(super) fn end_foster(&mut self, shoen: &Shoen, from: u32) {
+    pub(super) fn end_foster(&mut self, shoen: &Shoen) {
         debug_assert!(shoen.tally.is_over(), "X20: goals of it are left here");
         self.shared.shoens.remove(shoen);
-        self.tell_node(from, DONE, &[Word::small(shoen.number)]);
+        if let Some(from) = &shoen.foster {
+            self.tell_done(shoen.number, from.load(SeqCst));
+        }
     }
     /// X20: what was sent from here has come, and is counted there, or is done.
-    pub(crate) fn is_done(&mut self, number: i64) {
-        if let Some(shoen) = self.shared.shoens.get(number) {
-            self.leave(&shoen);
+    pub(crate) fn is_done(&mut self, number: i64, node: u32) {
+        let shoen = self.shared.shoens.get(number).filter(|shoen| shoen.away.came(node));
+        match shoen {
+            Some(shoen) => self.leave(&shoen),
+            None => {
+                debug_assert!(self.is_lost(node), "X20: node {node} had goals of {number}, which was over")
+            }
         }
     }
     /// X20: another node has goals of a shoen of this one.
@@ -77,6 +105,7 @@ impl Worker {
         if shoen.tally.is_aborted() || shoen.is_stopped() {
             self.order_at(&shoen, node);
         }
+        self.tell_losses(&shoen, node);
     }
     /// X20: what a shoen is told, and shoens inside, all nodes are told that have goals of theirs.
     pub(super) fn order_nodes(&mut self, shoen: &Arc<Shoen>) {
@@ -95,7 +124,7 @@ impl Worker {
             (false, false) => "start",
         };
         let what = Word::atom(self.intern(what));
-        self.tell_node(node, ORDER, &[Word::small(shoen.number), what]);
+        self.tell_node(node, self.system_goals.order, &[Word::small(shoen.number), what]);
     }
     /// X20: the node of a shoen says what is to become of its goals here.
     pub(crate) fn obey(&mut self, number: i64, what: &str) {
@@ -107,23 +136,25 @@ impl Worker {
             _ => self.start(&shoen),
         }
     }
-    /// X20: what has happened here is reported where the shoen is: `bit` is that of its kind.
-    pub(super) fn tell_home(&mut self, shoen: &Arc<Shoen>, bit: u64, event: Word) {
-        if !shoen.tally.try_hold() {
+    /// X20: what has happened here is reported where the shoen is: `bit` is that of its kind. Whether whoever is told
+    /// `ends` by that.
+    pub(super) fn tell_home(&mut self, shoen: &Arc<Shoen>, bit: u64, ends: bool, event: Word) {
+        let home = self.shared.shoens.home(shoen.number);
+        if self.is_lost(home) || !shoen.tally.try_hold() {
             return;
         }
         let lane = self.shared.shoens.lane_of(shoen, PRIORITY_MAX, false);
-        let (home, told) = (self.shared.shoens.home(shoen.number), self.shoen_goal(TOLD));
-        self.throw_in(lane, home, told, &[Word::small(bit as i64), event]);
+        let words = [Word::small(bit as i64), Word::small(ends.into()), event];
+        self.throw_in(lane, home, self.system_goals.told, &words);
         self.leave(shoen);
     }
     /// X20: something has happened to goals of the running shoen at another node. False if nobody is told.
-    pub(crate) fn hear(&mut self, bit: u64, event: Word) -> bool {
+    pub(crate) fn hear(&mut self, bit: u64, ends: bool, event: Word) -> bool {
         let shoen = self.running_shoen();
         let Some(listener) = shoen.and_then(|shoen| self.listener(&shoen, bit)) else { return false };
-        self.tell_shoen(&listener, bit, event);
-        if bit == super::state::kind_bit("heap_limit") {
-            self.abort(&listener);
+        match ends {
+            true => self.end_with_event(&listener, bit, event),
+            false => self.tell_shoen(&listener, bit, event),
         }
         true
     }

@@ -135,6 +135,22 @@ impl Worker {
             self.leave(&lane.shoen);
         }
     }
+    /// The running goal does what other nodes are told, and may be wrong there: its lane, until [`Worker::end_binding`]
+    /// a holder of its shoen, or 0 if it is not counted.
+    pub(crate) fn begin_binding(&mut self) -> i64 {
+        let lane = self.abi.priority;
+        if !self.in_shoen() || self.counted_shoen(lane).is_none() {
+            return 0;
+        }
+        self.lanes.send_off(&self.shared.shoens, lane);
+        lane
+    }
+    /// Other nodes were told.
+    pub(crate) fn end_binding(&mut self, lane: i64) {
+        if lane != 0 {
+            self.arrived(lane);
+        }
+    }
     /// A lane whose goals are counted.
     fn counted(&mut self, lane: i64) -> Option<Arc<Lane>> {
         self.lanes.counted(&self.shared.shoens, lane)

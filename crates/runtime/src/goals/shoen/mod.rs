@@ -36,12 +36,14 @@
 //!   foster, or the shoen itself, has them from then on. So a shoen is over when nothing of it is left anywhere. A new
 //!   foster says *hello* to the shoen's own node, which tells it all *orders* from then on, and those of before. What
 //!   is to be reported goes home as a goal of the shoen. Daemons that leave are counted nowhere.
+//! - X21 A node may die; what becomes of shoens then says `losses`.
 
 mod control;
 pub(crate) mod deadlock;
 pub(crate) mod faults;
 pub(crate) mod fosters;
 mod lanes;
+pub(crate) mod losses;
 #[cfg(all(test, models))]
 mod models;
 pub(crate) mod state;

@@ -1,12 +1,19 @@
 //! What is known of shoens: by all workers of a node, and by each of them. The invariants are in the module above.
 
+mod away;
+mod kinds;
+mod losses;
 mod tally;
 
 use crate::coordination::sync::atomic::{
-    AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed, Ordering::SeqCst,
+    AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst,
 };
 use crate::coordination::sync::{Mutex, lock};
-use crate::reports::outcome::{ErrorKind, ProgramError};
+use crate::reports::outcome::ProgramError;
+use away::Away;
+pub(super) use kinds::name;
+pub(crate) use kinds::{KINDS, kind_bit};
+use losses::Losses;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
@@ -19,45 +26,6 @@ const FIRST_LANE: i64 = -2;
 
 /// Lanes without ready goals that a worker remembers.
 const REMEMBERED: usize = 64;
-
-/// Kinds of exceptions by name: bit N of a shoen's kinds is the N-th. `all` is all but the last.
-pub(crate) const KINDS: [&str; 13] = [
-    "reduction_failure",
-    "unification_failure",
-    "argument_type",
-    "range",
-    "placement",
-    "zero_division",
-    "undefined_method",
-    "undefined_predicate",
-    "heap_limit",
-    "other",
-    "deadlock",
-    "raised",
-    "exit",
-];
-
-/// The bit of a kind of exceptions.
-pub(crate) fn kind_bit(name: &str) -> u64 {
-    KINDS.iter().position(|kind| *kind == name).map_or(0, |place| 1 << place)
-}
-
-/// The name of a kind of errors; `None` for what no shoen is told of.
-pub(super) fn name(kind: ErrorKind) -> Option<&'static str> {
-    Some(match kind {
-        ErrorKind::ReductionFailure => "reduction_failure",
-        ErrorKind::UnificationFailure => "unification_failure",
-        ErrorKind::ArgumentType => "argument_type",
-        ErrorKind::Range => "range",
-        ErrorKind::Placement => "placement",
-        ErrorKind::ZeroDivision => "zero_division",
-        ErrorKind::UndefinedMethod => "undefined_method",
-        ErrorKind::UndefinedPredicate => "undefined_predicate",
-        ErrorKind::HeapLimit => "heap_limit",
-        ErrorKind::Other => "other",
-        ErrorKind::Interrupted | ErrorKind::ReaderGone => return None,
-    })
-}
 
 /// A shoen.
 #[derive(Debug)]
@@ -73,7 +41,9 @@ pub(crate) struct Shoen {
     /// The kinds of exceptions that are reported here, a bit each.
     pub(crate) kinds: u64,
     /// X20: it stands for a shoen of another node, and tells this node when nothing is left.
-    pub(super) foster: Option<u32>,
+    pub(super) foster: Option<AtomicU32>,
+    /// X20: its goals that were sent to other nodes.
+    pub(crate) away: Away,
     /// X20: the nodes where others stand for it.
     nodes: Mutex<BTreeSet<u32>>,
     /// The lowest and the highest priority of its goals.
@@ -114,7 +84,8 @@ impl Shoen {
             kinds,
             range,
             tally: if foster.is_some() { Tally::of_foster() } else { Tally::new() },
-            foster,
+            foster: foster.map(AtomicU32::new),
+            away: Away::new(),
             nodes: Mutex::new(BTreeSet::new()),
             words: AtomicU64::new(0),
             words_max: AtomicU64::new(u64::MAX),
@@ -125,6 +96,11 @@ impl Shoen {
             lanes: Mutex::new(FxHashMap::default()),
             children: Mutex::new(FxHashMap::default()),
         })
+    }
+    /// X21: a dead node was to be told when nothing is left. From now on it is another one, if that is so.
+    pub(super) fn is_adopted(&self, dead: u32, by: u32) -> bool {
+        let told = self.foster.as_ref();
+        told.is_some_and(|told| told.compare_exchange(dead, by, SeqCst, SeqCst).is_ok())
     }
     /// X20: another node has goals of it.
     pub(super) fn is_at(&self, node: u32) {
@@ -238,6 +214,8 @@ pub(crate) struct Shoens {
     dead: AtomicU64,
     /// Some of those may have left open what is outside.
     deserted: AtomicBool,
+    /// X21.
+    pub(crate) losses: Losses,
     tables: Mutex<Tables>,
 }
 
@@ -261,6 +239,7 @@ impl Shoens {
             stops: AtomicU64::new(0),
             dead: AtomicU64::new(0),
             deserted: AtomicBool::new(false),
+            losses: Losses::new(all),
             tables: Mutex::new(Tables::default()),
         }
     }
@@ -304,6 +283,13 @@ impl Shoens {
     /// The shoen with a number, unless it is over.
     pub(super) fn get(&self, number: i64) -> Option<Arc<Shoen>> {
         lock(&self.tables).shoens.get(&number).map(|(shoen, _)| shoen.clone())
+    }
+    /// All that are not over, in the order of their numbers.
+    pub(super) fn all(&self) -> Vec<Arc<Shoen>> {
+        let tables = lock(&self.tables);
+        let mut all: Vec<_> = tables.shoens.values().map(|(shoen, _)| shoen.clone()).collect();
+        all.sort_by_key(|shoen| shoen.number);
+        all
     }
     /// Whether all are over.
     pub(crate) fn is_empty(&self) -> bool {
