@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The rest joins it to what sends and computes: `heap` is a [`Store`] over a runtime node's heap, `node` a program of
-//! the machine layer that owns such a node and its protocol, and [`run`] lets several of them be threads of this
+//! the machine layer that owns such a node and its protocol, and [`run()`] lets several of them be threads of this
 //! process (`run_part`: processes under MPI).
 
 #![forbid(unsafe_code)]

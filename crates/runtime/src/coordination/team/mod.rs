@@ -125,7 +125,7 @@ struct Seat {
     /// The priority that the worker reduces at, or the highest that it has goals for; [`AT_REST`]. Relaxed: others
     /// compare theirs with it.
     priority: AtomicI64,
-    /// The priority that the worker reduces at; [`NOT_RUNNING`](pause::NOT_RUNNING). Relaxed, like the one above.
+    /// The priority that the worker reduces at; [`NOT_RUNNING`]. Relaxed, like the one above.
     runs_at: AtomicI64,
     /// How often others have begun to poll what the worker is about to make. Relaxed: a hint.
     needed: AtomicU32,
