@@ -28,7 +28,7 @@ impl Lower<'_, '_> {
     fn may_be_small(&self, operand: Operand) -> bool {
         !matches!(self.kind(operand), Some(Kind::Atom | Kind::Pointer))
     }
-    fn is_small(&self, operand: Operand) -> bool {
+    pub(crate) fn is_small(&self, operand: Operand) -> bool {
         matches!(self.kind(operand), Some(Kind::Int(_)))
     }
 
@@ -281,16 +281,8 @@ impl Lower<'_, '_> {
             (IntOp::Add, _, Operand::Int(c)) => self.add_constant(x, c, slow),
             (IntOp::Add, Operand::Int(c), _) => self.add_constant(y, c, slow),
             (IntOp::Sub, _, Operand::Int(c)) if c != INT_MIN => self.add_constant(x, -c, slow),
-            (IntOp::Add, ..) => {
-                let (sum, overflow) = self.b.ins().sadd_overflow(x, y);
-                self.unless(overflow, slow);
-                sum
-            }
-            (IntOp::Sub, ..) => {
-                let (difference, overflow) = self.b.ins().ssub_overflow(x, y);
-                self.unless(overflow, slow);
-                difference
-            }
+            (IntOp::Add, ..) => self.add(a, b, integers),
+            (IntOp::Sub, ..) => self.subtract(b, integers),
             (IntOp::Neg, ..) => {
                 let zero = self.b.ins().iconst(I64, 0);
                 let (difference, overflow) = self.b.ins().ssub_overflow(zero, x);
@@ -319,15 +311,47 @@ impl Lower<'_, '_> {
         self.enter_block(go);
     }
 
-    /// One addition and one comparison: cheaper than the overflow flag, which Cranelift takes through a register.
     fn add_constant(&mut self, x: Value, constant: i64, slow: Block) -> Value {
         let sum = self.b.ins().iadd_imm_s(x, constant << 3);
-        let wrong = if constant < 0 { IntCC::SignedGreaterThan } else { IntCC::SignedLessThan };
         if constant != 0 {
-            let overflow = self.b.ins().icmp(wrong, sum, x);
-            self.unless(overflow, slow);
+            self.unless_moved(x, sum, constant > 0, slow);
         }
         sum
+    }
+    /// Leaves for `slow` if `result`, which is `x` and something that is known to be negative or not, is beyond `x`:
+    /// cheaper than the overflow flag, which Cranelift takes through a register.
+    fn unless_moved(&mut self, x: Value, result: Value, up: bool, slow: Block) {
+        let wrong = if up { IntCC::SignedLessThan } else { IntCC::SignedGreaterThan };
+        let overflow = self.b.ins().icmp(wrong, result, x);
+        self.unless(overflow, slow);
+    }
+    /// Whether to add the operand is to go up (or to stay), if that is known.
+    fn goes_up(&self, operand: Operand) -> Option<bool> {
+        match self.kind(operand) {
+            Some(Kind::Int(range)) => range.is_up(),
+            _ => None,
+        }
+    }
+    fn add(&mut self, a: Operand, b: Operand, &Integers { a: x, b: y, slow }: &Integers) -> Value {
+        let other = self.goes_up(b).map(|up| (x, up)).or_else(|| self.goes_up(a).map(|up| (y, up)));
+        if let Some((other, up)) = other {
+            let sum = self.b.ins().iadd(x, y);
+            self.unless_moved(other, sum, up, slow);
+            return sum;
+        }
+        let (sum, overflow) = self.b.ins().sadd_overflow(x, y);
+        self.unless(overflow, slow);
+        sum
+    }
+    fn subtract(&mut self, b: Operand, &Integers { a: x, b: y, slow }: &Integers) -> Value {
+        if let Some(up) = self.goes_up(b) {
+            let difference = self.b.ins().isub(x, y);
+            self.unless_moved(x, difference, !up, slow);
+            return difference;
+        }
+        let (difference, overflow) = self.b.ins().ssub_overflow(x, y);
+        self.unless(overflow, slow);
+        difference
     }
 
     /// The quotient of two tagged words is the number itself, the remainder is tagged.

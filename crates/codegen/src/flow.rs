@@ -65,11 +65,14 @@ impl Lower<'_, '_> {
 
     fn jump(&mut self, block: BlockId, moves: &[(Reg, Operand)]) {
         let component = self.component;
-        let head = Head::of(component, block).and_then(|head| Some((head, self.take_lazy(&head, moves)?)));
+        let ops = &component.blocks[self.block.0 as usize].ops;
+        let head = Head::of(component, block).and_then(|head| Some((head, head.fresh(ops, moves)?)));
+        let lazy = head.and_then(|(_, source)| self.take_lazy(source, moves));
+        let head = head.filter(|&(_, source)| lazy.is_some() || self.is_small(Operand::Reg(source)));
         let values: Vec<_> = moves
             .iter()
-            .map(|&(reg, source)| match &head {
-                Some((head, lazy)) if head.reg == reg => (lazy.raw, None),
+            .map(|&(reg, source)| match (&head, &lazy) {
+                (Some((head, _)), Some(lazy)) if head.reg == reg => (lazy.raw, None),
                 _ => (self.moved(source), self.kind(source)),
             })
             .collect();
@@ -81,8 +84,8 @@ impl Lower<'_, '_> {
             }
         }
         match head {
-            Some((head, lazy)) => {
-                self.lazy.push(Lazy { reg: head.reg, ..lazy });
+            Some((head, _)) => {
+                self.lazy.extend(lazy.map(|lazy| Lazy { reg: head.reg, ..lazy }));
                 self.op(head.poll);
                 self.end(head.end);
             }
@@ -94,8 +97,7 @@ impl Lower<'_, '_> {
     }
 
     /// What the head matches, if it is lazy and nothing else becomes the same: it is not in `lazy` any more.
-    fn take_lazy(&mut self, head: &Head<'_>, moves: &[(Reg, Operand)]) -> Option<Lazy> {
-        let source = head.source(moves)?;
+    fn take_lazy(&mut self, source: Reg, moves: &[(Reg, Operand)]) -> Option<Lazy> {
         let once = moves.iter().filter(|&&(_, other)| other == Operand::Reg(source)).count() == 1;
         let index = self.lazy.iter().position(|lazy| once && lazy.reg == source)?;
         Some(self.lazy.swap_remove(index))
@@ -186,7 +188,7 @@ impl Lower<'_, '_> {
         let number = self.b.ins().iconst(I64, i64::from(predicate.0));
         let [answer, first] = self.call_in_registers(helper, &[&[number], inputs].concat());
         self.reload_heap();
-        self.end_guard(answer, outputs, &[first], exits);
+        self.end_guard(answer, predicate, (outputs, &[first]), exits);
     }
 
     fn is_equality(&self, predicate: PredicateId) -> bool {
@@ -231,18 +233,27 @@ impl Lower<'_, '_> {
         let number = self.b.ins().iconst(I64, i64::from(predicate.0));
         let answer = self.call_helper(Helper::Guard, &[number]).expect("guards answer");
         self.reload_heap();
-        self.end_guard(answer, outputs, &[], exits);
+        self.end_guard(answer, predicate, (outputs, &[]), exits);
     }
 
     /// Ends the block by a guard's answer; `first` are its first outputs if they are in registers.
-    fn end_guard(&mut self, answer: Value, outputs: &[Reg], first: &[Value], exits: Exits) {
+    fn end_guard(
+        &mut self,
+        answer: Value,
+        predicate: PredicateId,
+        (outputs, first): (&[Reg], &[Value]),
+        exits: Exits,
+    ) {
         let (yes, other) = (self.b.create_block(), self.b.create_block());
         let succeeds = self.is_word(answer, answer::YES);
         self.b.ins().brif(succeeds, yes, &[], other, &[]);
         self.enter_block(yes);
+        let facts = self.facts.clone();
         self.take_outputs(outputs, first);
+        self.facts.extend(self.kind_of_output(predicate).map(|kind| (outputs[0], kind)));
         let target = self.edge(exits.yes, &[]);
         self.b.ins().jump(target, &[]);
+        self.facts = facts;
         self.enter_block(other);
         self.no_or_wait(answer, exits);
     }

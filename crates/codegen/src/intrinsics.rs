@@ -7,6 +7,7 @@ use crate::flow::Exits;
 use crate::helpers::Helper;
 use crate::lower::{Kind, Lower, field, trusted};
 use crate::options::Workers;
+use crate::range::Range;
 use compiler::ir::{At, Operand, Reg};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::I64};
@@ -111,6 +112,7 @@ impl Lower<'_, '_> {
         for (&output, &result) in outputs.iter().zip(&results) {
             self.define(output, result);
         }
+        self.facts.extend(self.kind_of_output(predicate).map(|kind| (outputs[0], kind)));
         let yes = self.edge(exits.yes, &[]);
         self.b.ins().jump(yes, &[]);
         self.facts = facts;
@@ -118,6 +120,16 @@ impl Lower<'_, '_> {
         let values: Vec<_> = inputs.iter().map(|&input| self.raw_operand(input)).collect();
         self.call_guard(predicate, &values, outputs, exits);
         true
+    }
+
+    /// What a guard's first output is known to be. (A goal in a body may have to wait for its input: then it is a
+    /// variable.)
+    pub(crate) fn kind_of_output(&self, guard: PredicateId) -> Option<Kind> {
+        match self.intrinsic(guard)? {
+            Intrinsic::Element(STRING) => Some(Kind::Int(Range::BYTE)),
+            Intrinsic::Length(_) => Some(Kind::Int(Range::NATURAL)),
+            _ => None,
+        }
     }
 
     /// The term looked at must be in a register (a constant vector is not worth the code); no register is lazy

@@ -22,6 +22,7 @@
 
 mod arith;
 mod build;
+mod facts;
 mod floats;
 mod flow;
 mod helpers;

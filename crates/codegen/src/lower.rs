@@ -8,9 +8,11 @@
 //!   it.
 //! - L2 `lazy` holds registers that were loaded from a cell and not yet tested for "unbound"; `read` tests them;
 //!   `Match` on such a register tests the expected tags first. So that the tail of a list stays lazy, a jump to a
-//!   loop's head that polls and then matches it does both itself (`shape::Head`).
+//!   loop's head that polls and then matches it does both itself (`shape::Head`); so does one where that is an integer
+//!   of which more is known than at the head.
 //! - L3 `facts` holds what is known of registers in this block: what is known on all edges to it, if all predecessors
-//!   come before it (`shape::Order`) in its piece.
+//!   come before it (`shape::Order`) in its piece. Else it holds what the tests say that the only way there goes through
+//!   (`facts`), which holds wherever these tests are done.
 //! - L4 `young` holds what was made in this block as a distance from an earlier allocation pointer. In a long block
 //!   what is only stored is computed again each time, because thousands of live registers take the code generator
 //!   quadratic time. What becomes a register of the next block is computed at the end of this one: so a loop that
@@ -23,7 +25,7 @@ use crate::pieces::{Piece, Pieces};
 use crate::places::Places;
 use crate::range::Range;
 use crate::shape::{entries_by_demand, record_bytes};
-use compiler::ir::{BlockId, Component, ConstantId, Entry, Op, Program, Reg};
+use compiler::ir::{BlockId, Component, ConstantId, End, Entry, Op, Program, Reg};
 use cranelift_codegen::ir::{
     self, AbiParam, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, MemFlagsData, SigRef,
     Signature, UserExternalName, Value, types::I64,
@@ -100,7 +102,7 @@ impl Kind {
     pub(crate) const INT: Kind = Kind::Int(Range::ALL);
 
     /// What is known of a value that is one or the other.
-    fn or(self, other: Kind) -> Kind {
+    pub(crate) fn or(self, other: Kind) -> Kind {
         match (self, other) {
             (Kind::Int(a), Kind::Int(b)) => Kind::Int(a.hull(b)),
             (a, b) if a == b => a,
@@ -164,6 +166,8 @@ pub(crate) struct Lower<'a, 'f> {
     pub(crate) component: &'a Component,
     /// The piece's number.
     number: u32,
+    /// The block that is lowered.
+    pub(crate) block: BlockId,
     pub(crate) worker: Value,
     pub(crate) heap: Variable,
     pub(crate) goals: Variable,
@@ -217,7 +221,12 @@ pub(crate) fn piece<'f>(
     b.def_var(heap, params[1]);
     b.def_var(goals, params[2]);
     let variables = (0..piece.variables).map(|_| b.declare_var(I64)).collect();
-    let blocks = piece.blocks.iter().map(|_| b.create_block()).collect();
+    let blocks: Vec<_> = piece.blocks.iter().map(|_| b.create_block()).collect();
+    for (id, &block) in piece.blocks.iter().zip(&blocks) {
+        if matches!(component.blocks[id.0 as usize].end, End::Fail { .. }) {
+            b.set_cold_block(block);
+        }
+    }
     let tail_signature = b.import_signature(tail_signature(false));
     let mut facts_in = vec![None; piece.blocks.len()];
     let entries = piece.entries.iter().map(|&index| component.entries[index].block);
@@ -231,6 +240,7 @@ pub(crate) fn piece<'f>(
         pieces,
         component,
         number: number as u32,
+        block: piece.blocks[0],
         worker: params[0],
         heap,
         goals,
@@ -345,7 +355,9 @@ impl Lower<'_, '_> {
         if !self.pieces.loops[id.0 as usize] {
             self.b.seal_block(target);
         }
-        self.facts = self.facts_in[self.pieces.place(id).1 as usize].take().unwrap_or_default();
+        let facts = self.facts_in[self.pieces.place(id).1 as usize].take();
+        self.facts = facts.unwrap_or_else(|| self.facts_of_ways(id));
+        self.block = id;
         self.pushed = None;
         self.long = block.ops.len() > SHORT_MAX;
         self.settled = self.settled_at_end(block);

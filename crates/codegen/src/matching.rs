@@ -16,7 +16,7 @@ use crate::arith::signed;
 use crate::lower::{Kind, Lazy, Lower};
 use crate::range::Range;
 use compiler::ir::{BlockId, End, Operand, Pattern, Reg};
-use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::condcodes::{CondCode, IntCC};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_frontend::Switch;
 use term::abi::Cond;
@@ -106,6 +106,10 @@ impl Lower<'_, '_> {
         let lazy = self.lazy.iter().position(|lazy| lazy.reg == reg).map(|at| self.lazy.swap_remove(at));
         self.flush();
         let groups = Groups::new(cases, unbound, default);
+        if let Some(Kind::Int(range)) = self.kind(Operand::Reg(reg)) {
+            self.match_integer(reg, range, &groups, default);
+            return self.drop_state();
+        }
         let tests = self.b.create_block();
         self.b.ins().jump(tests, &[]);
         self.b.switch_to_block(tests);
@@ -147,7 +151,14 @@ impl Lower<'_, '_> {
         }
         self.test_pointed(reg, word, Tag::Struct, &groups.structures, default);
         match self.shortcut(reg, groups) {
-            Some(shortcut) => self.compare_first(reg, word, &groups.ints, shortcut),
+            Some(shortcut) => {
+                let (this, next) = (self.b.create_block(), self.b.create_block());
+                let differs = self.tag_differs(word, Tag::Int);
+                self.b.ins().brif(differs, next, &[], this, &[]);
+                self.enter_block(this);
+                self.compare_first(reg, word, Range::ALL, &groups.ints, shortcut);
+                self.enter_block(next);
+            }
             None => self.test_immediates(reg, word, Tag::Int, &groups.ints, default),
         }
         self.test_immediates(reg, word, Tag::Atom, &groups.atoms, default);
@@ -208,15 +219,32 @@ impl Lower<'_, '_> {
         let differs = self.tag_differs(word, tag);
         self.b.ins().brif(differs, next, &[], this, &[]);
         self.enter_block(this);
-        let otherwise = self.edge(group.any.unwrap_or(default), &[(reg, kind)]);
-        let number = self.b.ins().ushr_imm_u(word, 3);
-        let some: Vec<_> = group.some.iter().map(|&(key, block)| (key >> TAG_BITS, block)).collect();
-        self.choose(reg, kind, number, &some, otherwise);
+        self.choose_immediate(reg, kind, word, group, default);
         self.enter_block(next);
     }
 
+    /// Ends the block: what the register is known to be has a case of its own, or that of all others.
+    fn choose_immediate(&mut self, reg: Reg, kind: Kind, word: Value, group: &Group, default: BlockId) {
+        let otherwise = self.edge(group.any.unwrap_or(default), &[(reg, kind)]);
+        if group.some.len() <= COMPARED_MAX {
+            return self.choose(reg, kind, word, &group.some, otherwise);
+        }
+        let number = self.b.ins().ushr_imm_u(word, 3);
+        let some: Vec<_> = group.some.iter().map(|&(key, block)| (key >> TAG_BITS, block)).collect();
+        self.choose(reg, kind, number, &some, otherwise);
+    }
+
+    /// Ends the block where the register is known to be an integer. The offsets are flushed.
+    fn match_integer(&mut self, reg: Reg, range: Range, groups: &Groups, default: BlockId) {
+        let word = self.read_raw(reg);
+        match self.shortcut(reg, groups) {
+            Some(shortcut) => self.compare_first(reg, word, range, &groups.ints, shortcut),
+            None => self.choose_immediate(reg, Kind::Int(range), word, &groups.ints, default),
+        }
+    }
+
     /// What the block for all integers but a few does, if it does nothing else, is in this piece, none of these passes
-    /// there, and only this match leads to it.
+    /// there, and only this match leads to it (and what does the match in its place, in this piece, too).
     fn shortcut(&self, reg: Reg, groups: &Groups) -> Option<Shortcut> {
         let group = &groups.ints;
         let any = group.any.filter(|_| !group.some.is_empty() && group.some.len() <= COMPARED_MAX)?;
@@ -230,32 +258,29 @@ impl Lower<'_, '_> {
             Range::may_hold(cond, Range::one(key as i64 >> TAG_BITS), Range::one(constant))
         };
         let only = self.pieces.predecessors[any.0 as usize] == 1 && !groups.others.contains(&any);
-        let only = only && self.is_here(any);
+        let only = only && self.is_here(any) && !self.pieces.is_join(any);
         let fits = only && compared == reg && block.ops.is_empty() && !group.some.iter().any(passes);
         fits.then_some(Shortcut { cond, constant, yes, no })
     }
 
-    /// The tests of an integer, the comparison before those of single ones; goes on where it is none. The block of the
+    /// Ends the block by the tests of an integer, the comparison before those of single ones. The block of the
     /// comparison is not lowered for itself.
-    fn compare_first(&mut self, reg: Reg, word: Value, group: &Group, shortcut: Shortcut) {
+    fn compare_first(&mut self, reg: Reg, word: Value, range: Range, group: &Group, shortcut: Shortcut) {
         let Shortcut { cond, constant, yes, no } = shortcut;
         if let Some(merged) = group.any {
             self.whole.merged[merged.0 as usize] = true;
         }
-        let (this, rest, next) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let differs = self.tag_differs(word, Tag::Int);
-        self.b.ins().brif(differs, next, &[], this, &[]);
-        self.enter_block(this);
         let limit = self.word(Word::small(constant));
-        let holds = self.b.ins().icmp(signed(cond), word, limit);
-        let passed = Range::where_holds(cond, Range::ALL, Range::one(constant)).0;
-        let failed = Range::where_not(cond, Range::ALL, Range::one(constant)).0;
+        let fails = self.b.ins().icmp(signed(cond).complement(), word, limit);
+        let passed = Range::where_holds(cond, range, Range::one(constant)).0;
+        let failed = Range::where_not(cond, range, Range::one(constant)).0;
         let yes = self.edge(yes, &[(reg, Kind::Int(passed))]);
-        self.b.ins().brif(holds, yes, &[], rest, &[]);
+        let rest = self.b.create_block();
+        // What the last way of a branch leads to comes next: where a loop goes on.
+        self.b.ins().brif(fails, rest, &[], yes, &[]);
         self.enter_block(rest);
         let otherwise = self.edge(no, &[(reg, Kind::Int(failed))]);
-        self.choose(reg, Kind::INT, word, &group.some, otherwise);
-        self.enter_block(next);
+        self.choose(reg, Kind::Int(range), word, &group.some, otherwise);
     }
 
     /// Ends the block: to the case of `key`, or `otherwise`.

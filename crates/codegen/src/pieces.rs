@@ -12,7 +12,7 @@
 //! - E2 No block's weight is greater than a piece's: a longer one becomes several that follow each other.
 //! - E3 The blocks of a piece follow each other in the component's order.
 
-use crate::shape::{Order, leads_to, predecessors};
+use crate::shape::{Order, leads_to, predecessors, sole_predecessors};
 use compiler::ir::{Block, BlockId, Component, End, Op, Operand, Reg};
 use compiler::verify::{end_defines, end_uses, op_column, op_defines, op_uses};
 use std::borrow::Cow;
@@ -49,6 +49,8 @@ pub(crate) struct Pieces<'a> {
     pub(crate) loops: Vec<bool>,
     /// Number of blocks and entries that lead to each block.
     pub(crate) predecessors: Vec<u32>,
+    /// By block: the one that leads there, if no other block or entry does.
+    pub(crate) sole_predecessors: Vec<Option<BlockId>>,
     /// By register.
     pub(crate) homes: Vec<Home>,
     /// By block: its piece, and its number there. Those that are not reached are in none.
@@ -88,7 +90,8 @@ impl<'a> Pieces<'a> {
             (0..component.registers).map(Home::Variable).collect()
         };
         let predecessors = predecessors(&component);
-        let mut pieces = Pieces { component, all, loops, predecessors, homes, places };
+        let sole_predecessors = sole_predecessors(&component, &predecessors);
+        let mut pieces = Pieces { component, all, loops, predecessors, sole_predecessors, homes, places };
         if is_cut {
             pieces.find_joins();
         }
@@ -108,6 +111,11 @@ impl<'a> Pieces<'a> {
     pub(crate) fn selector(&self, block: BlockId) -> usize {
         let joins = &self.all[self.place(block).0 as usize].joins;
         self.component.entries.len() + joins.binary_search(&block).expect("another piece leads there")
+    }
+
+    /// Whether another piece leads to a block.
+    pub(crate) fn is_join(&self, block: BlockId) -> bool {
+        self.all[self.place(block).0 as usize].joins.binary_search(&block).is_ok()
     }
 
     /// Words of the area that it takes.

@@ -26,8 +26,8 @@ pub(crate) trait Processor: Default {
 
     /// What was written so far.
     fn code(&mut self) -> &mut Vec<u8>;
-    /// Continues where code runs best from; answers the place. The gap traps.
-    fn align(&mut self) -> u32;
+    /// Continues where this function's code runs best from; answers the place. The gap traps.
+    fn align(&mut self, function: &[u8]) -> u32;
     /// A routine that calls a helper and keeps all registers, the vector registers too if wanted (G2). Answers its
     /// place.
     fn thunk(&mut self, helper: Helper, vectors: bool) -> u32;

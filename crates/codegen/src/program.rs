@@ -300,10 +300,10 @@ impl Linker {
         let enter = self.out.enter();
         let mut bases = Vec::new();
         for compiled in functions() {
-            if self.out.code().len() + compiled.code.len() + 16 > CODE_MAX {
+            if self.out.code().len() + compiled.code.len() + 128 > CODE_MAX {
                 return Err(GenerateError::ImageTooLarge);
             }
-            let base = self.out.align();
+            let base = self.out.align(&compiled.code);
             self.out.code().extend_from_slice(&compiled.code);
             bases.push(base);
             let starts = compiled.starts.iter().filter(|start| direct(&start.2));

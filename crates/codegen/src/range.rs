@@ -15,8 +15,17 @@ impl Range {
     /// All small integers.
     pub(crate) const ALL: Range = Range { least: INT_MIN, most: INT_MAX };
 
+    /// The integers that are not negative.
+    pub(crate) const NATURAL: Range = Range { least: 0, most: INT_MAX };
+    /// Elements of strings.
+    pub(crate) const BYTE: Range = Range { least: 0, most: 0xff };
+
     pub(crate) const fn one(value: i64) -> Range {
         Range { least: value, most: value }
+    }
+    /// True if none is negative, false if none is positive, nothing if there may be both.
+    pub(crate) fn is_up(self) -> Option<bool> {
+        if self.least >= 0 { Some(true) } else { (self.most <= 0).then_some(false) }
     }
     /// Holds what either holds.
     pub(crate) fn hull(self, other: Range) -> Range {
@@ -31,6 +40,10 @@ impl Range {
             _ => return None,
         };
         (least >= INT_MIN && most <= INT_MAX).then_some(Range { least, most })
+    }
+    /// Whether the operation may give a small integer for all operands of some ranges.
+    pub(crate) fn is_kept_by(op: IntOp) -> bool {
+        Range::result(op, Range::one(0), Range::one(0)).is_some()
     }
     /// Both operands, if the comparison holds.
     pub(crate) fn where_holds(cond: Cond, a: Range, b: Range) -> (Range, Range) {

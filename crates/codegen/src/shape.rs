@@ -1,6 +1,7 @@
 //! The shape of a component: what leads to its blocks and entries, and in which order they are lowered.
 
 use crate::pieces::Piece;
+use crate::range::Range;
 use compiler::ir::{Block, BlockId, Component, End, Entry, Op, Operand, Pattern, Reg};
 use compiler::verify::successors;
 
@@ -21,14 +22,35 @@ pub(crate) fn predecessors(component: &Component) -> Vec<u32> {
     count
 }
 
-/// A block that polls, and then matches a register that is a list or structure, most often: what jumps to it with that
-/// register fresh from a cell does both in its place.
+/// The block that leads to each block, if it is the only one and the only entry or block to do so.
+pub(crate) fn sole_predecessors(component: &Component, predecessors: &[u32]) -> Vec<Option<BlockId>> {
+    let mut sole = vec![None; component.blocks.len()];
+    for (number, block) in (0..).zip(&component.blocks) {
+        for next in successors(&block.end) {
+            if predecessors[next.0 as usize] == 1 {
+                sole[next.0 as usize] = Some(BlockId(number));
+            }
+        }
+    }
+    sole
+}
+
+/// A block that polls, and then matches a register. What jumps to it does both in its place where it knows more of that
+/// register than the block does: a list or structure that is fresh from a cell, or an integer that was just computed.
 #[derive(Clone, Copy)]
 pub(crate) struct Head<'a> {
     pub(crate) poll: &'a Op,
     pub(crate) end: &'a End,
     /// What is matched.
     pub(crate) reg: Reg,
+    /// What it is, most often.
+    wants: Wants,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Wants {
+    Pointer,
+    Integer,
 }
 
 impl<'a> Head<'a> {
@@ -39,14 +61,35 @@ impl<'a> Head<'a> {
             return None;
         };
         let pointer = |pattern: &Pattern| matches!(pattern, Pattern::Cons | Pattern::Struct(..));
-        // What is known of an integer would be lost where two blocks lead to a case.
-        let expected = |pattern: &Pattern| pointer(pattern) || matches!(pattern, Pattern::Atom(_));
+        let integer = |pattern: &Pattern| matches!(pattern, Pattern::AnyInt | Pattern::Int(_));
+        let pointer_or_atom = |pattern: &Pattern| pointer(pattern) || matches!(pattern, Pattern::Atom(_));
         let patterns = || cases.iter().map(|case| &case.0);
-        let fits = patterns().any(pointer) && patterns().all(expected);
-        fits.then_some(Head { poll, end: &block.end, reg: *reg })
+        let wants = if patterns().any(integer) {
+            Wants::Integer
+        } else if patterns().any(pointer) && patterns().all(pointer_or_atom) {
+            Wants::Pointer
+        } else {
+            return None;
+        };
+        Some(Head { poll, end: &block.end, reg: *reg, wants })
+    }
+    /// The register that becomes the one that is matched, if a block with these operations may do the head's work: it
+    /// loads or computes that register.
+    pub(crate) fn fresh(&self, ops: &[Op], moves: &[(Reg, Operand)]) -> Option<Reg> {
+        let source = self.source(moves)?;
+        let makes = |op: &Op| match *op {
+            Op::Car { dst, .. } | Op::Cdr { dst, .. } | Op::Arg { dst, .. } => {
+                self.wants == Wants::Pointer && dst == source
+            }
+            Op::Arith { op, dst, .. } => {
+                self.wants == Wants::Integer && dst == source && Range::is_kept_by(op)
+            }
+            _ => false,
+        };
+        ops.iter().any(makes).then_some(source)
     }
     /// What becomes the register that is matched.
-    pub(crate) fn source(&self, moves: &[(Reg, Operand)]) -> Option<Reg> {
+    fn source(&self, moves: &[(Reg, Operand)]) -> Option<Reg> {
         moves.iter().find_map(|&(reg, source)| match source {
             Operand::Reg(source) if reg == self.reg => Some(source),
             _ => None,
@@ -59,13 +102,13 @@ pub(crate) fn leads_to(component: &Component, block: &Block) -> Vec<BlockId> {
     let mut all = successors(&block.end);
     if let End::Jump { block: to, moves } = &block.end
         && let Some(head) = Head::of(component, *to)
-        && let Some(source) = head.source(moves)
-        && block.ops.iter().any(|op| match *op {
-            Op::Car { dst, .. } | Op::Cdr { dst, .. } | Op::Arg { dst, .. } => dst == source,
-            _ => false,
-        })
+        && head.fresh(&block.ops, moves).is_some()
     {
-        all.extend(successors(head.end));
+        let next = successors(head.end);
+        // A comparison that is all there is to do may be done in place, too (`matching`'s `Shortcut`).
+        let ends = next.iter().map(|next| &component.blocks[next.0 as usize].end);
+        all.extend(ends.filter(|end| matches!(end, End::Compare { .. })).flat_map(successors));
+        all.extend(next);
     }
     all
 }

@@ -5,6 +5,12 @@ use term::word::Tag;
 /// From a REF to its cell.
 pub(crate) const CELL: u8 = (-(Tag::Ref as i8)) as u8;
 
+/// Bytes of a cache line.
+pub(super) const LINE: usize = 64;
+
+/// What no code runs into: `int3`.
+pub(super) const TRAP: u8 = 0xcc;
+
 /// Machine code being written.
 #[derive(Default)]
 pub(crate) struct Assembler {
@@ -27,8 +33,8 @@ impl Assembler {
     /// Continues at the beginning of a cache line; the gap traps. (At multiples of 16, how fast a loop was depended
     /// by 7 % on where it happened to lie.)
     pub(crate) fn next_line(&mut self) -> u32 {
-        while !self.bytes.len().is_multiple_of(64) {
-            self.bytes.push(0xcc);
+        while !self.bytes.len().is_multiple_of(LINE) {
+            self.bytes.push(TRAP);
         }
         self.bytes.len() as u32
     }

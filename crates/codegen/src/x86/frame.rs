@@ -17,6 +17,7 @@
 //!   above.
 
 use crate::processor::Start;
+use crate::x86::assembler::TRAP;
 
 /// Bytes of slots that a function may use without asking.
 pub(crate) const FRAME_BYTES: u32 = 4096;
@@ -25,7 +26,6 @@ const PUSH_RBP: &[u8] = &[0x55, 0x48, 0x89, 0xe5];
 const POP_RBP: &[u8] = &[0x48, 0x89, 0xec, 0x5d];
 const NOP: [u8; 4] = [0x0f, 0x1f, 0x40, 0x00];
 const JUMP_R10: &[u8] = &[0x41, 0xff, 0xe2];
-const TRAP: u8 = 0xcc;
 
 /// What a function's prologue does.
 struct Prologue {

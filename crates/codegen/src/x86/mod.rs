@@ -7,6 +7,7 @@
 mod assembler;
 mod attend;
 mod frame;
+mod loops;
 mod shortcuts;
 mod stubs;
 
@@ -23,8 +24,10 @@ impl Processor for Assembler {
     fn code(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
-    fn align(&mut self) -> u32 {
-        self.next_line()
+    fn align(&mut self, function: &[u8]) -> u32 {
+        self.next_line();
+        self.bytes.resize(self.bytes.len() + loops::shift(function), assembler::TRAP);
+        self.place()
     }
     fn thunk(&mut self, helper: Helper, vectors: bool) -> u32 {
         self.put_thunk(helper, vectors)

@@ -4,10 +4,10 @@
 use crate::arithmetic::NUMBERS;
 use crate::machine::*;
 use crate::ops::{component, machine, result, run};
-use crate::programs::append;
+use crate::programs::{append, blocks};
 use codegen::{Dump, Options, dump};
-use compiler::ir::{Component, End, Operand, Pattern};
-use term::abi::Cond;
+use compiler::ir::{Component, End, Op, Operand, Pattern};
+use term::abi::{Cond, IntOp};
 use term::word::Word;
 
 fn assembly(component: Component) -> String {
@@ -88,4 +88,82 @@ fn a_loop_that_builds_a_list_keeps_its_tail_in_one_register() {
         block.into_iter().any(|line| *line == format!("leaq 9(%rsi), {tail}"))
     };
     assert!(lines.iter().enumerate().any(in_place), "{text}");
+}
+
+/// `count(N, A, R)`: R is A and the number of steps that N takes until it is `single` (R is then negative) or compares
+/// with `other` no longer.
+fn counter(single: &[i64], (cond, other): (Cond, i64), step: i64) -> Component {
+    let call = goal(FIRST, &[v(0), v(1), v(2)]);
+    let mut cases: Vec<_> = single.iter().map(|&one| (Pattern::Int(one), block(4))).collect();
+    cases.push((Pattern::AnyInt, block(1)));
+    let head = End::Match { reg: r(0), cases, unbound: block(5), default: block(6) };
+    let b = Operand::Int(other);
+    let compare =
+        End::Compare { cond, a: v(0), b, yes: block(2), no: block(3), unbound: block(6), wait: r(5) };
+    let add = |dst, a, b| Op::Arith { op: IntOp::Add, dst: r(dst), a: v(a), b: Operand::Int(b), at: AT };
+    let minus = Op::Arith { op: IntOp::Neg, dst: r(6), a: v(1), b: Operand::Int(0), at: AT };
+    let again = End::Jump { block: block(0), moves: vec![(r(0), v(3)), (r(1), v(4))] };
+    let bind = |value| Op::Unify { a: v(2), b: v(value), at: AT };
+    let all = vec![
+        (vec![Op::Poll { goal: call.clone(), need: 0 }], head),
+        (vec![], compare),
+        (vec![add(3, 0, step), add(4, 1, 1)], again),
+        (vec![bind(1)], End::Proceed),
+        (vec![minus, bind(6)], End::Proceed),
+        (vec![], End::Suspend { goal: call.clone(), on: vec![r(0)] }),
+        (vec![], End::Fail { goal: call }),
+    ];
+    Component { entries: vec![entry(FIRST, 3, 0)], registers: 8, blocks: blocks(all) }
+}
+
+#[test]
+pub(crate) fn a_counter_takes_its_steps_in_one_piece_and_in_many() {
+    let counters = [
+        (vec![0], (Cond::Gt, 0), -1),
+        (vec![3], (Cond::Gt, 0), -1),
+        (vec![10], (Cond::Lt, 10), 1),
+        (vec![], (Cond::Ge, -5), -3),
+        (vec![7], (Cond::Ne, 10), 1),
+        (vec![1, 3, 5, 7, 9], (Cond::Gt, 0), -2),
+    ];
+    for (single, (cond, other), step) in counters {
+        let holds = |n: i64| match cond {
+            Cond::Gt => n > other,
+            Cond::Ge => n >= other,
+            Cond::Lt => n < other,
+            _ => n != other,
+        };
+        let whole = Options::default();
+        let pieces = Options { piece_weight: 1, ..Options::default() };
+        for options in [whole, pieces] {
+            let mut machine = Machine::new(vec![counter(&single, (cond, other), step)], &options);
+            for start in -4..12 {
+                let (mut n, mut steps) = (start, 0);
+                // Others would count for ever.
+                let ends = cond != Cond::Ne || start <= 10;
+                while ends && !single.contains(&n) && holds(n) {
+                    (n, steps) = (n + step, steps + 1);
+                }
+                let expected = if single.contains(&n) { -steps } else { steps };
+                if ends {
+                    let result = run(&mut machine, &[Word::small(start), Word::small(0)]).0;
+                    assert_eq!(result, Word::small(expected), "{single:?} {cond:?} {other} {step} {start}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_counter_that_was_just_compared_is_not_asked_what_it_is() {
+    let text = assembly(counter(&[0], (Cond::Gt, 0), -1));
+    let step = text.find("leaq -8(%r").expect("it counts down");
+    let register = text[step..].split(&['(', ')']).nth(1).expect("of a register").trim_start_matches('%');
+    // The loop begins with the step: it ends in a jump there.
+    let name = text[..step].rfind("block").expect("in a block") + "block".len();
+    let label = format!("label{}", text[name..].split(':').next().expect("with a name"));
+    let end = step + text[step..].find(&label).expect("a loop");
+    let numbered = register[1..].starts_with(|c: char| c.is_ascii_digit());
+    let low = if numbered { format!("{register}d") } else { register.replacen('r', "e", 1) };
+    assert!(!text[step..end].contains(&format!("testl $0x7, %{low}")), "{text}");
 }
