@@ -131,7 +131,7 @@ fn images(compiled: &Compiled, out: &Path, source: &mut String) {
             let image = compiled.image(&Options { reductions, workers, portable: true, ..Options::DEFAULT });
             let entries: Vec<u32> = image.entries.iter().map(|&(_, offset)| offset).collect();
             assert_eq!(entries.len(), compiled.program.predicates.len(), "each predicate has an entry");
-            let found = (image.code, entries);
+            let found = (image.code.to_vec(), entries);
             let known = different.iter().position(|other| *other == found);
             numbers.push(known.unwrap_or(different.len()));
             if known.is_none() {

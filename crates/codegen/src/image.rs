@@ -6,6 +6,7 @@
 //! All numbers are little-endian. `layout` is a sum of the ABI's offsets: code made for another ABI is refused.
 //! Decoding is total: any bytes give an image or [`BadImage`].
 
+use crate::jit::{InPlace, OwnFile};
 use crate::places::CodePlace;
 use std::mem::{offset_of, size_of};
 use term::abi::{Helpers, PredicateId, WorkerAbi};
@@ -13,11 +14,42 @@ use term::abi::{Helpers, PredicateId, WorkerAbi};
 const MAGIC: [u8; 8] = *b"FIFTHx64";
 const FIXED: usize = 32;
 
+/// What code is best aligned to: constants in it need 16, its functions are aligned to no more than this.
+pub const CODE_ALIGNMENT: usize = 64;
+
+/// Bytes of machine code.
+#[derive(Clone, Debug)]
+pub enum Code {
+    /// They are copied to where they run.
+    Own(Vec<u8>),
+    /// They run where they are.
+    InPlace(InPlace),
+}
+
+impl std::ops::Deref for Code {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Code::Own(bytes) => bytes,
+            Code::InPlace(code) => code.bytes(),
+        }
+    }
+}
+
+impl PartialEq for Code {
+    fn eq(&self, other: &Code) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Code {}
+
 /// Machine code of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Position-independent machine code.
-    pub code: Vec<u8>,
+    pub code: Code,
     /// Where the predicates begin in `code`, by rising predicate number.
     pub entries: Vec<(PredicateId, u32)>,
     /// Where the routine for predicates of the runtime begins.
@@ -77,12 +109,24 @@ impl Image {
             bytes.extend(predicate.0.to_le_bytes());
             bytes.extend(offset.to_le_bytes());
         }
-        bytes.extend(&self.code);
+        bytes.extend(&*self.code);
         bytes
     }
 
     /// The image in bytes that [`Image::to_bytes`] made.
     pub fn from_bytes(bytes: &[u8]) -> Result<Image, BadImage> {
+        Image::read(bytes, |code| Code::Own(code.to_vec()))
+    }
+
+    /// The same for bytes in this executable's file. The code stays there, if it is aligned.
+    pub fn in_place(bytes: &'static [u8], file: OwnFile) -> Result<Image, BadImage> {
+        Image::read(bytes, |code| match file.code(code) {
+            Some(code) => Code::InPlace(code),
+            None => Code::Own(code.to_vec()),
+        })
+    }
+
+    fn read<'b>(bytes: &'b [u8], code: impl FnOnce(&'b [u8]) -> Code) -> Result<Image, BadImage> {
         if bytes.len() < FIXED || bytes[..8] != MAGIC {
             return Err(BadImage("not an image of generated code"));
         }
@@ -103,7 +147,7 @@ impl Image {
             return Err(BadImage("the image's table of entries is wrong"));
         }
         Ok(Image {
-            code: bytes[FIXED + 8 * count..].to_vec(),
+            code: code(&bytes[FIXED + 8 * count..]),
             entries,
             native_entry,
             enter,
@@ -118,7 +162,7 @@ mod tests {
 
     fn sample() -> Image {
         let entries = vec![(PredicateId(3), 0), (PredicateId(9), 2)];
-        Image { code: vec![1, 2, 3], entries, native_entry: 1, enter: 0, places: Vec::new() }
+        Image { code: Code::Own(vec![1, 2, 3]), entries, native_entry: 1, enter: 0, places: Vec::new() }
     }
 
     #[test]

@@ -5,11 +5,14 @@
 //!   workers and goals that run lead into it, and nothing says when the last of them is gone.
 //! - J2 An image's `enter` offset lies inside its code, where `generate` put a function of this type.
 //! - J3 [`Pages`] are pages that nothing else shares, and are never written.
+//! - J4 An [`OwnFile`] is a mapping that stays and is never written. The system does not let the file of an executable
+//!   that runs be written either; whoever gets round that exchanges Fifth's own code just as well.
 
-use crate::image::Image;
+use crate::image::{CODE_ALIGNMENT, Code, Image};
 use crate::places::CodePlace;
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect};
 use std::ffi::c_void;
+use std::fs::File;
 use std::io;
 use std::ptr;
 use term::abi::{Position, PredicateId, WorkerAbi};
@@ -36,26 +39,81 @@ unsafe impl Send for LoadedCode {}
 // SAFETY: J1; no method changes anything.
 unsafe impl Sync for LoadedCode {}
 
-/// Maps an image executable. Running it is as trustworthy as where it came from.
+/// The file of this executable, mapped for the rest of the process's life: the system reads what is touched.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnFile(&'static [u8]);
+
+/// Code in this executable's file.
+#[derive(Clone, Copy, Debug)]
+pub struct InPlace(&'static [u8]);
+
+impl OwnFile {
+    /// Maps it.
+    pub fn map() -> io::Result<OwnFile> {
+        let file = File::open("/proc/self/exe")?;
+        let size = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+        // SAFETY: J4 - a new mapping at an address that the system chooses touches nothing that exists.
+        let base = unsafe { mmap(ptr::null_mut(), size, ProtFlags::READ, MapFlags::PRIVATE, &file, 0)? };
+        // SAFETY: J4 - `base` leads to `size` bytes that can be read and that nobody writes from now on.
+        Ok(OwnFile(unsafe { std::slice::from_raw_parts(base.cast(), size) }))
+    }
+    /// All of it.
+    pub fn bytes(self) -> &'static [u8] {
+        self.0
+    }
+    /// A part of it as code that runs where it is; `None` if it cannot.
+    pub(crate) fn code(self, part: &'static [u8]) -> Option<InPlace> {
+        let inside = self.0.as_ptr_range().start <= part.as_ptr()
+            && part.as_ptr_range().end <= self.0.as_ptr_range().end;
+        (inside && part.as_ptr().addr().is_multiple_of(CODE_ALIGNMENT)).then_some(InPlace(part))
+    }
+}
+
+impl InPlace {
+    pub(crate) fn bytes(&self) -> &'static [u8] {
+        self.0
+    }
+    /// Makes it executable, with what else lies in the same pages, and gives its address.
+    fn make_executable(self) -> io::Result<*mut c_void> {
+        let base = self.0.as_ptr().cast::<c_void>().cast_mut();
+        let before = base.addr() % PAGE;
+        // SAFETY: J4 - the pages are those of an `OwnFile` (`OwnFile::code`), and can be read afterwards as before.
+        unsafe {
+            let (start, size) = (base.byte_sub(before), before + self.0.len());
+            mprotect(start, size, MprotectFlags::READ | MprotectFlags::EXEC)?;
+        }
+        Ok(base)
+    }
+}
+
+/// Makes an image executable. Running it is as trustworthy as where it came from.
 pub fn load(image: &Image) -> io::Result<LoadedCode> {
-    let size = image.code.len().max(1);
-    // SAFETY: J1 - an anonymous mapping at an address that the system chooses touches nothing that exists.
-    let base = unsafe {
-        mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
+    let base = match &image.code {
+        Code::Own(code) => map_executable(code)?,
+        Code::InPlace(code) => code.make_executable()?,
     };
-    let loaded = LoadedCode {
+    Ok(LoadedCode {
         base,
-        size,
+        size: image.code.len(),
         entries: image.entries.clone(),
         native_entry: image.native_entry,
         enter: image.enter,
         places: image.places.clone(),
+    })
+}
+
+/// A copy of the code that can run.
+fn map_executable(code: &[u8]) -> io::Result<*mut c_void> {
+    let size = code.len().max(1);
+    // SAFETY: J1 - an anonymous mapping at an address that the system chooses touches nothing that exists.
+    let base = unsafe {
+        mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
     };
     // SAFETY: `base` leads to `size` fresh writable bytes (J1), and `code` is not longer.
-    unsafe { ptr::copy_nonoverlapping(image.code.as_ptr(), base.cast(), image.code.len()) };
+    unsafe { ptr::copy_nonoverlapping(code.as_ptr(), base.cast(), code.len()) };
     // SAFETY: J1 - the range is the mapping just made; nothing holds a reference into it.
     unsafe { mprotect(base, size, MprotectFlags::READ | MprotectFlags::EXEC)? };
-    Ok(loaded)
+    Ok(base)
 }
 
 /// Bytes of a page.

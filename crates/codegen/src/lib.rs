@@ -44,8 +44,8 @@ mod slots;
 mod tables;
 mod x86;
 
-pub use image::{BadImage, Image};
-pub use jit::{Enter, LoadedCode, PAGE, Pages, load};
+pub use image::{BadImage, CODE_ALIGNMENT, Code, Image};
+pub use jit::{Enter, InPlace, LoadedCode, OwnFile, PAGE, Pages, load};
 pub use options::{Options, Reductions, Workers};
 pub use places::CodePlace;
 pub use program::{Dump, GenerateError, dump, generate};

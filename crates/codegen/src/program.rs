@@ -1,7 +1,7 @@
 //! A program's components, compiled (on several threads when there are many) and put together into one blob.
 
 use crate::helpers::{Helper, Leave};
-use crate::image::Image;
+use crate::image::{Code, Image};
 use crate::lower::{self, Environment, SPACE_HELPER, SPACE_LEAVE, SPACE_PIECE, Whole};
 use crate::options::Options;
 use crate::pieces::Pieces;
@@ -332,7 +332,7 @@ impl Linker {
         });
         let places = places.collect();
         Ok(Image {
-            code: std::mem::take(self.out.code()),
+            code: Code::Own(std::mem::take(self.out.code())),
             entries: self.entries,
             native_entry,
             enter,

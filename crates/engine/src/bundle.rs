@@ -31,9 +31,18 @@ struct Bundle<'a> {
     first_predicate: u32,
     predicates: Vec<Predicate<'a>>,
     constants: Vec<Constant<'a>>,
-    image: Bytes<'a>,
     /// [`Calls`], read only when the program fails.
     calls: Bytes<'a>,
+    /// Its code comes last.
+    image: Bytes<'a>,
+}
+
+/// A program as bytes.
+pub struct Stored {
+    /// All of it.
+    pub bytes: Vec<u8>,
+    /// Where the code begins. It runs where it is if that is at a multiple of [`codegen::CODE_ALIGNMENT`] in the file.
+    pub code_at: usize,
 }
 
 /// Bytes that are stored and read as a whole.
@@ -73,14 +82,21 @@ enum Constant<'a> {
 
 impl Compiled {
     /// The program as bytes, with what it calls: what an executable stores.
-    pub fn to_bytes(&self, machine: &mut Machine, calls: &Calls) -> Result<Vec<u8>, Error> {
-        stored(machine, self, &postcard::to_stdvec(calls).map_err(|error| cannot_store(&error))?)
+    pub fn to_bytes(&self, machine: &mut Machine, calls: &Calls) -> Result<Stored, Error> {
+        let calls = postcard::to_stdvec(calls).map_err(|error| cannot_store(&error))?;
+        let bytes = stored(machine, self, &calls)?;
+        let code_at = bytes.len() - self.image.code.len();
+        Ok(Stored { bytes, code_at })
     }
 
-    /// What [`Compiled::to_bytes`] gave of a program with [`EXECUTABLE_CODE`], for nodes that have no other atoms than
-    /// those of their builtins.
-    pub fn from_bytes(machine: &mut Machine, bytes: &[u8]) -> Result<Compiled, Error> {
-        unbundle(machine, bytes, EXECUTABLE_CODE)
+    /// What [`Compiled::to_bytes`] gave of a program with [`EXECUTABLE_CODE`] and this executable has in its file, for
+    /// nodes that have no other atoms than those of their builtins. The code stays there.
+    pub fn in_place(
+        machine: &mut Machine,
+        bytes: &'static [u8],
+        file: codegen::OwnFile,
+    ) -> Result<Compiled, Error> {
+        unbundle(machine, bytes, EXECUTABLE_CODE, |image| codegen::Image::in_place(image, file))
     }
 }
 
@@ -123,7 +139,7 @@ pub fn received(machine: &mut Machine, settings: &Settings) -> Result<Option<Com
         return Ok(None);
     }
     let code = machine.code_options(settings);
-    unbundle(machine, &bytes, code).map(Some).map_err(|error| {
+    unbundle(machine, &bytes, code, codegen::Image::from_bytes).map(Some).map_err(|error| {
         Error::Job(format!("the first process runs another fifth: its program does not fit: {error}"))
     })
 }
@@ -140,13 +156,19 @@ fn stored(machine: &mut Machine, compiled: &Compiled, calls: &[u8]) -> Result<Ve
         first_predicate: compiled.program.predicates.first().map_or(0, |predicate| predicate.id.0),
         predicates: compiled.program.predicates.iter().map(from_predicate).collect(),
         constants: compiled.program.constants.iter().map(from_constant).collect(),
-        image: Bytes(&image),
         calls: Bytes(calls),
+        image: Bytes(&image),
     };
     postcard::to_stdvec(&bundle).map_err(|error| cannot_store(&error))
 }
 
-fn unbundle(machine: &mut Machine, bytes: &[u8], code: codegen::Options) -> Result<Compiled, Error> {
+/// The program in these bytes, whose image `image` makes of its part of them.
+fn unbundle<'b>(
+    machine: &mut Machine,
+    bytes: &'b [u8],
+    code: codegen::Options,
+    image: impl FnOnce(&'b [u8]) -> Result<codegen::Image, codegen::BadImage>,
+) -> Result<Compiled, Error> {
     let wrong = |error: &dyn std::error::Error| Error::Stored(error.to_string());
     let bundle: Bundle<'_> = postcard::from_bytes(bytes).map_err(|error| wrong(&error))?;
     let here = machine.libraries.signatures();
@@ -164,7 +186,7 @@ fn unbundle(machine: &mut Machine, bytes: &[u8], code: codegen::Options) -> Resu
         }
     }
     machine.have_atoms_in_common();
-    let image = codegen::Image::from_bytes(bundle.image.0).map_err(|error| wrong(&error))?;
+    let image = image(bundle.image.0).map_err(|error| wrong(&error))?;
     let predicates = (bundle.first_predicate..).zip(bundle.predicates).map(to_predicate).collect();
     let constants = bundle.constants.into_iter().map(to_constant).collect();
     let library = library::Used::from_bits(bundle.library)

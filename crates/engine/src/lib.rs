@@ -62,8 +62,9 @@ pub mod timeline;
 pub mod value;
 
 pub use arrays::{Arrays, View};
-pub use bundle::{EXECUTABLE_CODE, calls_in, give, libraries_in, received};
+pub use bundle::{EXECUTABLE_CODE, Stored, calls_in, give, libraries_in, received};
 pub use callers::{Callers, Calls, Site};
+pub use codegen::{CODE_ALIGNMENT, OwnFile};
 pub use compile::{Wanted, compile, read};
 pub use error::{Error, Unreadable};
 pub use foreign::Libraries;

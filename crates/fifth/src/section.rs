@@ -1,13 +1,15 @@
 //! A program as a section of an executable.
 //!
 //! ```text
-//! [MAGIC: 16 bytes][length of the program: 8 bytes][its XXH3 sum: 8 bytes][program]
+//! [MAGIC: 16 bytes][length of the program: 8 bytes][its XXH3 sum: 8 bytes][zeros][program]
 //! ```
+//! There are as many zeros as the program's code needs to lie where it can run as it is: the file is mapped.
 //! The section stands behind all that the executable had, and behind it stand a new table of the sections and their
 //! names; nothing else moves. The section is not loaded, and `strip` keeps it. [`MARK`] says whether there must be
 //! one: an executable that lost its program does not become the compiler.
 
 use anyhow::{Context, anyhow, bail};
+use engine::{CODE_ALIGNMENT, OwnFile, Stored};
 use object::LittleEndian;
 use object::elf::{FileHeader64, SHT_PROGBITS, SectionHeader64};
 use object::pod;
@@ -22,7 +24,7 @@ type Header = FileHeader64<LittleEndian>;
 type Section = SectionHeader64<LittleEndian>;
 
 const NAME: &[u8] = b".fifth";
-const MAGIC: [u8; 16] = *b"FIFTH PROGRAM 2\n";
+const MAGIC: [u8; 16] = *b"FIFTH PROGRAM 3\n";
 const FIXED: usize = 32;
 
 /// Stands once in the executable, which is changed there when it gets a program.
@@ -33,19 +35,18 @@ const CHANGED: [u8; 32] = *b"this executable has a program.\n\n";
 /// This executable, whatever its name is now.
 pub(crate) const OWN: &str = "/proc/self/exe";
 
-/// What `then` makes of the program that this executable has. `None`: it is the compiler.
-pub(crate) fn with_own_program<T>(
-    then: impl FnOnce(&[u8]) -> anyhow::Result<T>,
-) -> Option<anyhow::Result<T>> {
+/// The program that this executable has, and its file. `None`: it is the compiler.
+pub(crate) fn own_program() -> Option<anyhow::Result<(&'static [u8], OwnFile)>> {
     if *std::hint::black_box(&MARK) != CHANGED {
         return None;
     }
-    let file = match File::open(OWN) {
-        Ok(file) => ReadCache::new(file),
+    let file = match OwnFile::map() {
+        Ok(file) => file,
         Err(error) => return Some(Err(unreadable(&error))),
     };
-    let program = program_in(&file).context("the program in this executable cannot be read; build it again");
-    Some(program.and_then(then))
+    let program =
+        program_in(file.bytes()).context("the program in this executable cannot be read; build it again");
+    Some(program.map(|program| (program, file)))
 }
 
 /// Why this executable cannot read itself, and what to do: it is as it should be.
@@ -66,7 +67,7 @@ fn unreadable(error: &std::io::Error) -> anyhow::Error {
 }
 
 /// This executable with a program.
-pub(crate) fn with_program(program: &[u8]) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn with_program(program: &Stored) -> anyhow::Result<Vec<u8>> {
     let mut executable = std::fs::read(OWN).map_err(|error| unreadable(&error))?;
     mark(&mut executable)?;
     append(&mut executable, program)?;
@@ -84,11 +85,13 @@ fn mark(executable: &mut [u8]) -> anyhow::Result<()> {
 }
 
 /// Appends the section, and the tables that name it.
-fn append(executable: &mut Vec<u8>, program: &[u8]) -> anyhow::Result<()> {
+fn append(executable: &mut Vec<u8>, program: &Stored) -> anyhow::Result<()> {
     let (mut header, mut sections, mut names) = tables(&executable[..])?;
-    let content =
-        [&MAGIC[..], &(program.len() as u64).to_le_bytes(), &xxh3_64(program).to_le_bytes(), program];
-    let content = content.concat();
+    let Stored { bytes, code_at } = program;
+    let code_at = FIXED + code_at;
+    let zeros = vec![0; code_at.next_multiple_of(CODE_ALIGNMENT) - code_at];
+    let (length, sum) = ((bytes.len() as u64).to_le_bytes(), xxh3_64(bytes).to_le_bytes());
+    let content = [&MAGIC[..], &length, &sum, &zeros, bytes].concat();
     let mut section = Section {
         sh_name: Default::default(),
         sh_type: Default::default(),
@@ -103,7 +106,7 @@ fn append(executable: &mut Vec<u8>, program: &[u8]) -> anyhow::Result<()> {
     };
     section.sh_name.set(LittleEndian, u32::try_from(names.len())?);
     section.sh_type.set(LittleEndian, SHT_PROGBITS);
-    section.sh_addralign.set(LittleEndian, 16);
+    section.sh_addralign.set(LittleEndian, CODE_ALIGNMENT as u64);
     section.sh_size.set(LittleEndian, content.len() as u64);
     section.sh_offset.set(LittleEndian, place(executable, &content));
     names.extend(NAME);
@@ -119,9 +122,9 @@ fn append(executable: &mut Vec<u8>, program: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Appends bytes at the next multiple of 16, and gives that.
+/// Appends bytes at the next multiple of what code needs, and gives that.
 fn place(executable: &mut Vec<u8>, bytes: &[u8]) -> u64 {
-    executable.resize(executable.len().next_multiple_of(16), 0);
+    executable.resize(executable.len().next_multiple_of(CODE_ALIGNMENT), 0);
     let at = executable.len() as u64;
     executable.extend(bytes);
     at
@@ -159,12 +162,14 @@ fn own_section<'d>(file: impl ReadRef<'d>) -> anyhow::Result<Option<Section>> {
 fn program_in<'d>(file: impl ReadRef<'d>) -> anyhow::Result<&'d [u8]> {
     let section = own_section(file)?.context("its section is not there")?;
     let content = section.data(LittleEndian, file).map_err(|_| anyhow!("it is cut off"))?;
-    let (fixed, program) = content.split_at_checked(FIXED).context("it is cut off")?;
+    let (fixed, rest) = content.split_at_checked(FIXED).context("it is cut off")?;
     let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| fixed[at + i]));
     if fixed[..16] != MAGIC {
         bail!("it is damaged, or of another version of Fifth");
     }
-    if number(16) != program.len() as u64 || number(24) != xxh3_64(program) {
+    let zeros = usize::try_from(number(16)).ok().and_then(|length| rest.len().checked_sub(length));
+    let (zeros, program) = rest.split_at(zeros.context("it is damaged")?);
+    if zeros.iter().any(|&byte| byte != 0) || number(24) != xxh3_64(program) {
         bail!("it is damaged");
     }
     Ok(program)
@@ -181,8 +186,14 @@ mod tests {
     use std::sync::LazyLock;
 
     const PROGRAM: &[u8] = b"program program program";
+    /// Where its code begins, if it had any.
+    const CODE_AT: usize = 5;
+    const ZEROS: usize = CODE_ALIGNMENT - (FIXED + CODE_AT) % CODE_ALIGNMENT;
 
-    static WITH: LazyLock<Vec<u8>> = LazyLock::new(|| with_program(PROGRAM).expect("the test's executable"));
+    static WITH: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let stored = Stored { bytes: PROGRAM.into(), code_at: CODE_AT };
+        with_program(&stored).expect("the test's executable")
+    });
 
     /// Where the section is in it.
     fn content(executable: &[u8]) -> std::ops::Range<usize> {
@@ -194,7 +205,8 @@ mod tests {
     #[test]
     fn a_program_is_found_again() {
         assert_eq!(program_in(&WITH[..]).expect("a program"), PROGRAM);
-        assert!(with_own_program(|_| Ok(())).is_none());
+        assert!((content(&WITH).end - PROGRAM.len() + CODE_AT).is_multiple_of(CODE_ALIGNMENT));
+        assert!(own_program().is_none());
         let own = std::fs::read(OWN).expect("it can be read");
         let told = program_in(&own[..]).expect_err("it has none");
         assert!(told.to_string().contains("not there"), "{told}");
@@ -214,7 +226,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_is_an_error(at in 0usize..FIXED + PROGRAM.len(), by in 1u8..=255) {
+        fn damage_is_an_error(at in 0usize..FIXED + ZEROS + PROGRAM.len(), by in 1u8..=255) {
             let file = content(&WITH).start;
             let mut tail = WITH[file..].to_vec();
             tail[at] ^= by;

@@ -6,7 +6,7 @@ use crate::cli::Executable;
 use crate::destination::Destination;
 use crate::{ending, files, job, libraries, output, section};
 use clap::Parser;
-use engine::{Calls, Compiled, Error, Machine};
+use engine::{Calls, Compiled, Error, Machine, OwnFile};
 use runtime::node::Rouser;
 use std::io::Write;
 
@@ -23,10 +23,10 @@ pub(crate) fn write(
 
 /// Runs the program in this executable, if there is one, and gives the exit code.
 pub(crate) fn run_own() -> Option<anyhow::Result<u8>> {
-    section::with_own_program(start)
+    section::own_program().map(|own| own.and_then(|(program, file)| start(program, file)))
 }
 
-fn start(bytes: &[u8]) -> anyhow::Result<u8> {
+fn start(bytes: &'static [u8], file: OwnFile) -> anyhow::Result<u8> {
     let options = match Executable::try_parse() {
         Ok(options) => options,
         Err(error) => return crate::told(&error),
@@ -43,7 +43,7 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
     let libraries = libraries::beside(&engine::libraries_in(bytes))?;
     let mut machine = job::machine(&settings, libraries)?;
     let rouser = ending::interruptible(&mut machine);
-    let result = start_in(&mut machine, rouser, bytes, options);
+    let result = start_in(&mut machine, rouser, (bytes, file), options);
     if machine.is_in_job() {
         // It ends with the machine, and with it all processes.
         let _ = result.as_ref().inspect_err(|error| output::error(error));
@@ -55,11 +55,11 @@ fn start(bytes: &[u8]) -> anyhow::Result<u8> {
 fn start_in(
     machine: &mut Machine,
     rouser: Option<Rouser>,
-    bytes: &[u8],
+    (bytes, file): (&'static [u8], OwnFile),
     options: Executable,
 ) -> anyhow::Result<u8> {
     let damaged = "the program in this executable is damaged";
-    let compiled = Compiled::from_bytes(machine, bytes).map_err(|error| match error {
+    let compiled = Compiled::in_place(machine, bytes, file).map_err(|error| match error {
         // A library that was exchanged.
         Error::Settings(_) => anyhow::Error::from(error),
         error => anyhow::Error::from(error).context(damaged),

@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use support::process::error;
 
 /// Begins the program's section.
-const MAGIC: &[u8] = b"FIFTH PROGRAM 2\n";
+const MAGIC: &[u8] = b"FIFTH PROGRAM 3\n";
 const PROGRAM: &str = ":- module main.\nmain :- io:outstream([print(hello), nl]).\n";
 
 /// A folder with a program, removed at the end.

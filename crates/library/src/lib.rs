@@ -240,7 +240,7 @@ mod tests {
                 let (made, image) = (compiled.image(&options), image(&options));
                 let offsets = made.entries.iter().map(|entry| entry.1);
                 assert!(offsets.eq(image.entries.iter().copied()), "{options:?}");
-                assert!(made.code == image.code, "{options:?}");
+                assert!(made.code[..] == image.code[..], "{options:?}");
                 let base = (image.run)().expect("the system allows it");
                 assert_eq!(base, image.code.as_ptr() as usize);
                 let entries: Vec<usize> = run(&options).expect("the system allows it").collect();
