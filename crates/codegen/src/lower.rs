@@ -11,19 +11,20 @@
 //!   loop's head that polls and then matches it does both itself (`shape::Head`); so does one where that is an integer
 //!   of which more is known than at the head.
 //! - L3 `facts` holds what is known of registers in this block: what is known on all edges to it, if all predecessors
-//!   come before it (`shape::Order`) in its piece. Else it holds what the tests say that the only way there goes through
-//!   (`facts`), which holds wherever these tests are done.
+//!   come before it (`shape::Order`) in its piece. Else it holds what the tests on the only way there say (`facts`),
+//!   which holds wherever these tests are done.
 //! - L4 `young` holds what was made in this block as a distance from an earlier allocation pointer. In a long block
 //!   what is only stored is computed again each time, because thousands of live registers take the code generator
 //!   quadratic time. What becomes a register of the next block is computed at the end of this one: so a loop that
 //!   builds a list has the new tail where the old one was, which has been bound by then.
 
+pub(crate) use crate::facts::Kind;
+use crate::facts::{Facts, of_ways};
 use crate::floats::Floats;
 use crate::helpers::{ANSWER, Helper, Leave, operand};
 use crate::options::Options;
 use crate::pieces::{Piece, Pieces};
 use crate::places::Places;
-use crate::range::Range;
 use crate::shape::{entries_by_demand, record_bytes};
 use compiler::ir::{BlockId, Component, ConstantId, End, Entry, Op, Program, Reg};
 use cranelift_codegen::ir::{
@@ -81,33 +82,6 @@ impl<'a> Environment<'a> {
     /// The builtin with this predicate number.
     pub(crate) fn builtin(&self, predicate: PredicateId) -> Option<&'a Builtin> {
         self.known.get((predicate.0 as usize).checked_sub(1)?)
-    }
-}
-
-/// What is known of a register's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A small integer.
-    Int(Range),
-    /// An atom.
-    Atom,
-    /// A pointer that is no reference.
-    Pointer,
-    /// No reference.
-    Value,
-}
-
-impl Kind {
-    /// Any small integer.
-    pub(crate) const INT: Kind = Kind::Int(Range::ALL);
-
-    /// What is known of a value that is one or the other.
-    pub(crate) fn or(self, other: Kind) -> Kind {
-        match (self, other) {
-            (Kind::Int(a), Kind::Int(b)) => Kind::Int(a.hull(b)),
-            (a, b) if a == b => a,
-            _ => Kind::Value,
-        }
     }
 }
 
@@ -182,7 +156,7 @@ pub(crate) struct Lower<'a, 'f> {
     pub(crate) slots: Vec<Reg>,
     /// The arguments of the goal at the end of this block that the routine which suspends it settles: a bit for each.
     pub(crate) settled: u64,
-    pub(crate) facts: BTreeMap<Reg, Kind>,
+    pub(crate) facts: Facts,
     /// This block is a long one (L4).
     pub(crate) long: bool,
     pub(crate) young: HashMap<Reg, (Value, i64)>,
@@ -192,7 +166,7 @@ pub(crate) struct Lower<'a, 'f> {
     blocks: Vec<ir::Block>,
     exits: BTreeMap<BlockId, ir::Block>,
     /// Facts of the edges to a block of the piece until now (L3).
-    facts_in: Vec<Option<BTreeMap<Reg, Kind>>>,
+    facts_in: Vec<Option<Facts>>,
     tail_signature: SigRef,
     helpers: [Option<FuncRef>; Helper::ALL.len()],
     leaves: [Option<FuncRef>; Leave::COUNT],
@@ -356,7 +330,9 @@ impl Lower<'_, '_> {
             self.b.seal_block(target);
         }
         let facts = self.facts_in[self.pieces.place(id).1 as usize].take();
-        self.facts = facts.unwrap_or_else(|| self.facts_of_ways(id));
+        self.facts = facts.unwrap_or_else(|| {
+            of_ways(self.component, &self.pieces.sole_predecessors, id, |guard| self.kind_of_output(guard))
+        });
         self.block = id;
         self.pushed = None;
         self.long = block.ops.len() > SHORT_MAX;
