@@ -216,7 +216,7 @@ impl Buffers {
         let buffer = &mut self.all[at];
         buffer.len -= 1;
         buffer.left -= 1;
-        buffer.flit = packet_of(buffer.flit) | if buffer.left == 1 { LAST } else { 0 };
+        buffer.flit |= if buffer.left == 1 { LAST } else { 0 };
         buffer.len == 0
     }
     /// Such a flit comes. True if there were none.

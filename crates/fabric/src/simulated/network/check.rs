@@ -1,7 +1,8 @@
 //! Checks the network after a cycle, from nothing but its state.
 //!
 //! - S1 No flit is lost or doubled: those of each packet that wait, are in buffers and have arrived are all of them.
-//! - S2 A buffer holds no more than it may, and whoever has flits is looked at.
+//! - S2 A buffer holds no more than it may, and whoever has flits is looked at, or waits for a channel that another
+//!   input has.
 //! - S3 In a virtual channel one packet's flits follow another's: what a buffer says of its foremost flit, of its
 //!   packets and of their number agrees.
 //! - S4 A virtual channel is held by the one input whose packet has begun to pass it and has not passed it wholly;
@@ -10,8 +11,9 @@
 //! - S6 A buffer that says stop and go has said what it must.
 
 use super::Network;
-use super::buffers::NONE;
+use super::buffers::{FORK, NONE};
 use super::forks::Child;
+use super::shape::Gate;
 use crate::simulated::packet::{FIRST, NOBODY};
 
 impl Network {
@@ -41,15 +43,36 @@ impl Network {
         self.buffers.ring_is_right(at, self.clock.cycle())?;
         let (node, input) = (at / self.shape.inputs(), at % self.shape.inputs());
         let len = usize::from(self.buffers.at(at).len);
-        let looked_at = self.occupied.has(node, input) && self.occupied.is_active(node);
+        let looked_at = self.occupied.has(at);
+        let waits = self.waits(node, input)?;
         let from_node = self.shape.is_own(input as u8);
-        if len > 0 && !looked_at {
+        if waits && looked_at {
+            return Err(format!("S2: buffer {at} waits for a channel and is looked at"));
+        }
+        if len > 0 && !looked_at && !waits {
             return Err(format!("S2: buffer {at} has flits and nobody looks at it"));
         }
-        if len == 0 && !from_node && self.occupied.has(node, input) {
+        if len == 0 && !from_node && looked_at {
             return Err(format!("S2: buffer {at} has no flits and is looked at"));
         }
         if from_node { Ok(()) } else { self.buffers.packets_follow(at, &self.packets, found) }
+    }
+
+    /// S2: whether an input waits for a channel, which another one has then.
+    fn waits(&self, node: usize, input: usize) -> Result<bool, String> {
+        let buffer = self.buffers.at(node * self.shape.inputs() + input);
+        if buffer.route >= FORK {
+            return Ok(false);
+        }
+        let Gate { port, channel, .. } = self.shape.gate(buffer.route);
+        let port = self.outputs.at(node * self.shape.ports() + usize::from(port));
+        let end = port.end as usize + usize::from(channel);
+        let waits = self.occupied.waits(input, end);
+        let owner = self.buffers.at(end).owner;
+        if waits && (owner == NONE || usize::from(owner) == input) {
+            return Err(format!("S2: input {input} of router {node} waits for a channel that it may have"));
+        }
+        Ok(waits)
     }
 
     /// S4 for the channel that ends in a buffer.
@@ -168,7 +191,7 @@ mod tests {
         assert_eq!(finding(|network| network.queues.spoil(|queue| queue.left -= 1)), "S1");
         assert_eq!(finding(|network| network.queues.spoil(|queue| queue.len += 1)), "S1");
         assert_eq!(finding(|network| network.occupied.spoil(|inputs| inputs.fill(0))), "S2");
-        assert_eq!(finding(|network| network.occupied.spoil(|inputs| inputs[3] |= 1)), "S2");
+        assert_eq!(finding(|network| network.occupied.spoil(|inputs| inputs[0] = !0)), "S2");
         let foremost = |network: &mut Network, bits: u32| {
             let mut left = bits;
             network.buffers.spoil(|buffer| {

@@ -9,15 +9,10 @@ impl Network {
     pub(in crate::simulated) fn cycle<'r>(&mut self, rule: Option<&mut (dyn Rule + 'r)>) {
         self.exits.begin_cycle();
         self.grants.clear();
-        for word in 0..self.occupied.words() {
-            let mut nodes = self.occupied.active(word);
-            while nodes != 0 {
-                let node = word * 64 + nodes.trailing_zeros() as usize;
-                nodes &= nodes - 1;
-                if self.occupied.look(node) {
-                    self.choose(node);
-                }
-            }
+        self.choose();
+        if rule.is_some() || self.log.is_on() {
+            // They show the order of ports.
+            self.grants.sort_unstable_by_key(|grant| grant.port);
         }
         if self.config.duplex == Duplex::Half {
             self.wires.share(&mut self.grants, self.clock.cycle(), &self.outputs, &self.shape);
@@ -25,9 +20,7 @@ impl Network {
         if let Some(rule) = rule {
             self.judge(rule);
         }
-        let grants = std::mem::take(&mut self.grants);
-        grants.iter().for_each(|grant| self.pass(*grant));
-        self.grants = grants;
+        self.pass_all();
         if !self.undecided.is_empty() {
             self.forget_choices();
         }

@@ -8,6 +8,30 @@ use crate::simulated::packet::{FIRST, LAST, packet_of};
 use crate::simulated::rule::{Crossing, Rule, Verdict};
 use crate::{NodeId, Time};
 
+/// Room for the places of grants: of those in the middle of packets, and of the others.
+#[derive(Default)]
+pub(super) struct Sorted {
+    middles: Vec<u32>,
+    others: Vec<u32>,
+}
+
+impl Sorted {
+    /// Each place is written to both and stays in one: a branch would be guessed wrongly every other time.
+    fn sort(&mut self, grants: &[Grant]) -> (&[u32], &[u32]) {
+        let Sorted { middles, others } = self;
+        if others.len() < grants.len() {
+            middles.resize(grants.len(), 0);
+            others.resize(grants.len(), 0);
+        }
+        let mut count = 0;
+        for (at, grant) in grants.iter().enumerate() {
+            (others[count], middles[at - count]) = (at as u32, at as u32);
+            count += usize::from(!grant.is_middle);
+        }
+        (&middles[..grants.len() - count], &others[..count])
+    }
+}
+
 impl Network {
     /// Asks the rule about each packet that is about to cross a link.
     pub(super) fn judge(&mut self, rule: &mut dyn Rule) {
@@ -63,54 +87,61 @@ impl Network {
         false
     }
 
-    /// Moves a flit.
-    #[inline]
-    pub(super) fn pass(&mut self, grant: Grant) {
+    /// Moves what goes: first the flits of which there is little to be known, then the others. In which order does not
+    /// matter but to what sees the others.
+    pub(super) fn pass_all(&mut self) {
+        let grants = std::mem::take(&mut self.grants);
+        let mut sorted = std::mem::take(&mut self.sorted);
+        let (middles, others) = sorted.sort(&grants);
+        middles.iter().for_each(|&at| self.pass_middle(grants[at as usize]));
+        others.iter().for_each(|&at| self.pass(grants[at as usize]));
+        (self.grants, self.sorted) = (grants, sorted);
+    }
+
+    fn pass(&mut self, grant: Grant) {
         let (node, port, from, to) =
             (grant.node as usize, grant.port as usize, grant.from as usize, grant.to as usize);
         let buffer = self.buffers.at(from);
         if buffer.route == FORK {
             return self.pass_child(grant);
         }
-        let (flit, gate) = (buffer.flit, self.shape.gate(grant.route));
-        self.outputs.pass(port, gate.class);
-        if flit & (FIRST | LAST) == 0 && self.buffers.are_quick() && self.is_between(grant) {
-            return self.pass_middle(grant);
-        }
+        let flit = buffer.flit;
+        self.outputs.pass(port, grant.class);
         if flit & FIRST != 0 {
             self.outputs.begin(port, grant.input);
             self.buffers.take(to, grant.input);
         }
         if flit & LAST != 0 {
             self.buffers.end_packet(from);
-            self.buffers.give_back(to);
+            self.give_back(node, to);
         }
         if self.shape.is_own(grant.input) {
             self.leave_queue(node, grant.input, from);
         } else {
-            self.leave_buffer(node, grant.input, from);
+            self.leave_buffer(from);
         }
         if self.shape.is_own(grant.route) {
-            self.arrive(node, usize::from(gate.level), flit);
+            self.arrive(node, usize::from(self.shape.gate(grant.route).level), flit);
         } else {
             self.enter_buffer(port, to, flit);
         }
     }
 
-    /// Whether a flit comes from another node and goes to one.
-    fn is_between(&self, grant: Grant) -> bool {
-        !self.shape.is_own(grant.input) && !self.shape.is_own(grant.route)
+    /// The packet that had a channel of a router has passed.
+    #[inline]
+    pub(super) fn give_back(&mut self, node: usize, end: usize) {
+        self.buffers.give_back(end);
+        self.occupied.free(node * self.shape.inputs(), end);
     }
 
-    /// Moves a flit that is neither the first nor the last of its packet: most are so.
+    /// Moves a flit of which there is little to be known ([`Grant::is_middle`]).
     #[inline]
     fn pass_middle(&mut self, grant: Grant) {
-        if self.buffers.leave_middle(grant.from as usize) {
-            self.occupied.remove(grant.node as usize, grant.input);
-        }
-        if self.buffers.enter_middle(grant.to as usize) {
-            let neighbour = self.outputs.at(grant.port as usize).neighbour as usize;
-            self.occupied.add(neighbour, grant.to as usize - neighbour * self.shape.inputs());
-        }
+        let (from, to) = (grant.from as usize, grant.to as usize);
+        self.outputs.pass(grant.port as usize, grant.class);
+        let emptied = self.buffers.leave_middle(from);
+        self.occupied.remove_if(from, emptied);
+        let filled = self.buffers.enter_middle(to);
+        self.occupied.add_if(to, filled);
     }
 }

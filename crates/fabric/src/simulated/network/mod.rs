@@ -15,7 +15,7 @@
 //!
 //! Each input may give a flit to one output a cycle; inputs of the same port do not hinder each other.
 //!
-//! Only routers with flits are looked at. Nothing is allocated or stored for a flit: a buffer knows its foremost
+//! Only routers with flits are looked at, and of their inputs those whose packets need not wait for another one's. Nothing is allocated or stored for a flit: a buffer knows its foremost
 //! packet, how many flits of that have not left it, and how many flits it holds; behind a packet come the others in a
 //! list. Where hops or credits take more than a cycle, each place of a buffer has a time besides: from when on its
 //! flit may go or, when empty, may be filled. So there are no events and no counters of credits. Where buffers say
@@ -54,6 +54,7 @@ use buffers::Buffers;
 use clock::Clock;
 use forks::Multicasts;
 use interface::{Exits, entry};
+use link::Sorted;
 use occupied::Occupied;
 use outputs::{Grant, Outputs};
 use queues::{Foremost, Queues};
@@ -78,6 +79,8 @@ pub(super) struct Network {
     occupied: Occupied,
     /// What goes in this cycle.
     grants: Vec<Grant>,
+    /// Room for `pass_all`.
+    sorted: Sorted,
     /// Inputs whose foremost packet may choose another way in the next cycle.
     undecided: Vec<u32>,
     random: Random,
@@ -106,8 +109,9 @@ impl Network {
             outputs: Outputs::new(config, nodes, &shape),
             wires: Wires::new(nodes * shape.ports()),
             exits: Exits::new(config, nodes, &shape),
-            occupied: Occupied::new(nodes),
+            occupied: Occupied::new(nodes, &shape),
             grants: Vec::new(),
+            sorted: Sorted::default(),
             undecided: Vec::new(),
             random: Random::new(config.seed ^ WAYS),
             clock: Clock::new(),
@@ -207,7 +211,7 @@ impl Network {
             let input = self.shape.entry(level);
             let through = self.clock.cycle() + self.config.interface_cycles + entry(&self.config, flits);
             self.buffers.show_packet(node * self.shape.inputs() + input, number, flits, through);
-            self.occupied.add(node, input);
+            self.occupied.add(node * self.shape.inputs() + input);
         }
         number
     }
@@ -216,7 +220,7 @@ impl Network {
         self.inside += 1;
         match self.queues.pass(node, usize::from(self.shape.gate(input).level), &self.packets) {
             Foremost::Flit(flit) => self.buffers.show(from, flit),
-            Foremost::Nothing => self.occupied.remove(node, input),
+            Foremost::Nothing => self.occupied.remove_if(from, true),
             Foremost::Packet(number) => {
                 let next = &self.packets[number];
                 let interface = self.config.interface_cycles + entry(&self.config, next.flits);
@@ -228,8 +232,8 @@ impl Network {
     }
     /// The foremost flit of a buffer leaves.
     #[inline]
-    fn leave_buffer(&mut self, node: usize, input: u8, from: usize) {
-        let emptied = || self.occupied.remove(node, input);
+    fn leave_buffer(&mut self, from: usize) {
+        let emptied = || self.occupied.remove_if(from, true);
         let behind = |packet| {
             let next = self.packets[packet].next;
             (next, self.packets[next].flits)
@@ -239,7 +243,7 @@ impl Network {
     /// A flit goes through a port into a buffer.
     #[inline]
     fn enter_buffer(&mut self, port: usize, to: usize, flit: u32) {
-        let (number, neighbour) = (packet_of(flit), self.outputs.at(port).neighbour as usize);
+        let number = packet_of(flit);
         let first = |before: Option<u32>| match before {
             Some(before) => {
                 self.packets[before].next = number;
@@ -248,9 +252,10 @@ impl Network {
             None => self.packets[number].flits,
         };
         if self.buffers.enter(to, flit, &self.clock, first) {
-            self.occupied.add(neighbour, to - neighbour * self.shape.inputs());
+            self.occupied.add(to);
         }
         if flit & FIRST != 0 && self.log.is_on() {
+            let neighbour = self.outputs.at(port).neighbour as usize;
             self.log.hop(self.now(), &self.packets[number], port / self.shape.ports(), neighbour);
         }
     }

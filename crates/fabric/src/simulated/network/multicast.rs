@@ -59,7 +59,7 @@ impl Network {
         let Routes::Rdt(ways) = &self.routes else { return };
         let rdt = ways.rdt;
         let parent = self.packets[number];
-        let Gate { port, level, class } = self.shape.gate(input as u8);
+        let Gate { port, level, class, .. } = self.shape.gate(input as u8);
         let (port, level, class) = (usize::from(port), usize::from(level), usize::from(class));
         let at = rdt.place(node as u32);
         let branches = self.multicasts.branches(parent.cast);
@@ -122,7 +122,7 @@ impl Network {
         }
         if passed.is_last {
             flit |= LAST;
-            self.buffers.give_back(to);
+            self.give_back(node, to);
         }
         self.inside += 1;
         if self.shape.is_own(grant.route) {
@@ -145,7 +145,7 @@ impl Network {
             if self.shape.is_own(input) {
                 self.leave_queue(node, input, from);
             } else {
-                self.leave_buffer(node, input, from);
+                self.leave_buffer(from);
             }
             self.inside -= 1;
             if let Freed::Last(packet) = freed {

@@ -18,6 +18,8 @@ pub(super) struct Port {
     pub(super) last_input: u8,
     /// The class that had the last flit.
     pub(super) last_class: u8,
+    /// The cycle in which an input wanted it, by its last bits.
+    wanted: u16,
 }
 
 /// A flit that goes.
@@ -30,6 +32,10 @@ pub(super) struct Grant {
     pub(super) to: u32,
     pub(super) input: u8,
     pub(super) route: u8,
+    pub(super) class: u8,
+    /// Neither the first nor the last of its packet, it comes from another node and goes to one, and buffers are quick:
+    /// most are so.
+    pub(super) is_middle: bool,
 }
 
 /// Those of all routers, by router and port.
@@ -51,7 +57,14 @@ impl Outputs {
                 let own = (node, shape.ports() - 1);
                 let (other, port) = end.map_or(own, |(other, port)| (other.0 as usize, port));
                 let end = ((other * shape.ports() + port) * shape.channels()) as u32;
-                ports.push(Port { flits: 0, end, neighbour: other as u32, last_input: 0, last_class: 0 });
+                ports.push(Port {
+                    flits: 0,
+                    end,
+                    neighbour: other as u32,
+                    last_input: 0,
+                    last_class: 0,
+                    wanted: 0,
+                });
             }
         }
         Outputs { ports, counters: vec![Channel::default(); count], stalled: Vec::new() }
@@ -59,6 +72,11 @@ impl Outputs {
     #[inline]
     pub(super) fn at(&self, port: usize) -> &Port {
         &self.ports[port]
+    }
+    /// An input wants a port in this cycle. True if it is not the first, or if that cannot be told.
+    #[inline]
+    pub(super) fn want(&mut self, port: usize, cycle: u32) -> bool {
+        std::mem::replace(&mut self.ports[port].wanted, cycle as u16) == cycle as u16
     }
     /// A flit of this class goes out.
     #[inline]

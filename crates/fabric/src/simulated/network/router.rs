@@ -2,94 +2,111 @@
 //!
 //! The foremost flit of each input wants one virtual channel of one output. A channel that a packet has goes on with
 //! that packet; a free one goes to an input by [`Arbitration`]. Of the channels of a port, those of the higher
-//! priority come first, then classes in turn.
-//!
+//! priority come first, then classes in turn. An input whose packet wants a channel that another one has is not looked at
+//! until that packet has passed.
 
 use super::Network;
 use super::buffers::{FORK, NONE};
 use super::outputs::Grant;
 use super::shape::{Gate, NUMBERS};
 use crate::simulated::config::{Arbitration, Routing};
-use crate::simulated::packet::{FIRST, NOBODY, packet_of};
+use crate::simulated::packet::{FIRST, LAST, NOBODY, packet_of};
 use crate::simulated::topology::Routes;
 
 impl Network {
-    /// What goes out of a router, an input for each output port at most. Mostly a port is wanted by one input, and
+    /// What goes out of each router: for each output port an input at most. Mostly a port is wanted by one input, and
     /// there is nothing to arbitrate.
     #[inline]
-    pub(super) fn choose(&mut self, node: usize) {
+    pub(super) fn choose(&mut self) {
         let is_plain = self.buffers.are_quick() && self.outputs.never_stalled();
-        if !is_plain || !self.choose_alone(node) {
-            self.choose_among(node);
+        // Inputs before it belong to routers that were looked at as a whole.
+        let mut next = 0;
+        for row in 0..self.occupied.rows() {
+            let mut words = self.occupied.active(row);
+            while words != 0 {
+                let word = row * 64 + words.trailing_zeros() as usize;
+                words &= words - 1;
+                let mut rest = self.occupied.look(word);
+                while rest != 0 {
+                    let from = word * 64 + rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    if from >= next && !(is_plain && self.choose_alone(from)) {
+                        next = self.choose_anew(self.shape.router(from));
+                    }
+                }
+            }
         }
     }
 
-    /// The same if flits wait for nothing but a place behind them, and no port is wanted by several inputs. False if
-    /// one is: then nothing has been chosen.
+    /// What goes out of a router, whatever was chosen of it. Returns where the inputs of the next one begin.
+    fn choose_anew(&mut self, node: usize) -> usize {
+        while self.grants.pop_if(|grant| grant.node as usize == node).is_some() {}
+        self.choose_among(node);
+        (node + 1) * self.shape.inputs()
+    }
+
+    /// Whether the foremost flit of an input goes out, where flits wait for nothing but a place behind them. False if
+    /// another input of the router may have the same port, or a packet goes several ways: then all of the router is to
+    /// be chosen anew.
     #[inline]
-    fn choose_alone(&mut self, node: usize) -> bool {
-        let base = node * self.shape.inputs();
-        let mut wants = [(0u8, 0u8); NUMBERS];
-        let mut ports = 0u32;
-        let mut rest = self.occupied.inputs(node);
-        while rest != 0 {
-            let input = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            let buffer = *self.buffers.at(base + input);
-            if buffer.time > self.clock.cycle() {
-                continue;
-            }
-            let mut route = buffer.route;
+    fn choose_alone(&mut self, from: usize) -> bool {
+        let node = self.shape.router(from);
+        let input = (from - node * self.shape.inputs()) as u8;
+        let buffer = self.buffers.at(from);
+        if buffer.time > self.clock.cycle() {
+            return true;
+        }
+        let (mut route, flit) = (buffer.route, buffer.flit);
+        if route >= FORK {
             if route == NONE {
-                route = self.route(node, input, buffer.flit);
-                self.buffers.set_route(base + input, route);
+                route = self.route(node, usize::from(input), flit);
+                self.buffers.set_route(from, route);
             }
-            let port = self.shape.gate(route).port;
-            if route == FORK || ports & 1 << port != 0 {
+            if route == FORK {
                 return false;
             }
-            ports |= 1 << port;
-            wants[usize::from(port) % NUMBERS] = (input as u8, route);
         }
-        while ports != 0 {
-            let port = ports.trailing_zeros() as usize;
-            ports &= ports - 1;
-            let (input, route) = wants[port % NUMBERS];
-            self.grant_alone(node, port, input, route);
+        let gate = self.shape.gate(route);
+        let port = node * self.shape.ports() + usize::from(gate.port);
+        let end = self.outputs.at(port).end as usize + usize::from(gate.channel);
+        let to = *self.buffers.at(end);
+        let has_it = to.owner == input;
+        if !has_it && to.owner != NONE {
+            if self.config.routing == Routing::Own {
+                self.occupied.wait(from, input, end);
+            }
+            return true;
+        }
+        if self.outputs.want(port, self.clock.cycle()) {
+            return false;
+        }
+        let leaves = self.shape.is_own(route);
+        let has_room = if leaves {
+            has_it || self.exits.has_room(node, usize::from(gate.level))
+        } else {
+            usize::from(to.len) < self.buffers.depth()
+        };
+        if has_room {
+            self.grants.push(Grant {
+                node: node as u32,
+                port: port as u32,
+                from: from as u32,
+                to: end as u32,
+                input,
+                route,
+                class: gate.class,
+                is_middle: flit & (FIRST | LAST) == 0 && !leaves && !self.shape.is_own(input),
+            });
         }
         true
     }
 
-    /// An output port goes to the only input that wants it, if there is room.
-    #[inline]
-    fn grant_alone(&mut self, node: usize, port: usize, input: u8, route: u8) {
-        let at = node * self.shape.ports() + port;
-        let end = self.outputs.at(at).end as usize + usize::from(route) - port * self.shape.channels();
-        let to = self.buffers.at(end);
-        let has_room = if self.shape.is_own(route) {
-            to.owner != NONE || self.exits.has_room(node, usize::from(self.shape.gate(route).level))
-        } else {
-            usize::from(to.len) < self.buffers.depth()
-        };
-        if has_room && (to.owner == NONE || to.owner == input) {
-            let from = (node * self.shape.inputs() + usize::from(input)) as u32;
-            self.grants.push(Grant {
-                node: node as u32,
-                port: at as u32,
-                from,
-                to: end as u32,
-                input,
-                route,
-            });
-        }
-    }
-
-    /// The same whatever ports are wanted.
+    /// What goes out of a router, whatever ports are wanted.
     fn choose_among(&mut self, node: usize) {
         let base = node * self.shape.inputs();
         let mut wants = [0u32; NUMBERS];
         let mut wanted = 0u32;
-        let mut rest = self.occupied.inputs(node);
+        let mut rest = self.occupied.inputs(base, self.shape.inputs());
         while rest != 0 {
             let input = rest.trailing_zeros() as usize;
             rest &= rest - 1;
@@ -123,7 +140,7 @@ impl Network {
     /// Where a packet's first flit goes.
     fn route(&mut self, node: usize, input: usize, flit: u32) -> u8 {
         debug_assert!(flit & FIRST != 0, "the flits behind the first one go where it went");
-        let Gate { port, level, class } = self.shape.gate(input as u8);
+        let Gate { port, level, class, .. } = self.shape.gate(input as u8);
         let (port, level, class) = (usize::from(port), usize::from(level), usize::from(class));
         let hop = match &self.routes {
             _ if self.config.routing != Routing::Own => self.steer(node, input, packet_of(flit)),
@@ -191,6 +208,8 @@ impl Network {
                     to: (end + channel) as u32,
                     input,
                     route: route as u8,
+                    class: class as u8,
+                    is_middle: false,
                 });
                 return;
             }

@@ -9,6 +9,8 @@ pub(super) const NUMBERS: usize = 32;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Gate {
     pub(super) port: u8,
+    /// Of the port.
+    pub(super) channel: u8,
     pub(super) level: u8,
     pub(super) class: u8,
 }
@@ -19,6 +21,9 @@ pub(super) struct Shape {
     channels: usize,
     levels: usize,
     classes: usize,
+    inputs: usize,
+    /// 2^36 divided by `inputs`, rounded up: for a product in place of a quotient.
+    part: u64,
     /// The first input and output of a router's own node.
     own: usize,
     /// By number of an input or output.
@@ -30,9 +35,20 @@ impl Shape {
         let (ports, channels, classes) = (config.topology.ports(), config.channels(), config.classes());
         let gates = std::array::from_fn(|number| {
             let (port, channel) = (number / channels, number % channels);
-            Gate { port: port as u8, level: (channel / classes) as u8, class: (channel % classes) as u8 }
+            let (level, class) = (channel / classes, channel % classes);
+            Gate { port: port as u8, channel: channel as u8, level: level as u8, class: class as u8 }
         });
-        Shape { ports, channels, levels: config.levels(), classes, own: (ports - 1) * channels, gates }
+        let (levels, inputs, own) = (config.levels(), ports * channels, (ports - 1) * channels);
+        Shape {
+            ports,
+            channels,
+            levels,
+            classes,
+            inputs,
+            part: (1u64 << 36).div_ceil(inputs as u64),
+            own,
+            gates,
+        }
     }
     /// Ports of a router; the last is that of its own node.
     #[inline]
@@ -57,7 +73,14 @@ impl Shape {
     /// Inputs of a router, which are as many as its outputs.
     #[inline]
     pub(super) fn inputs(&self) -> usize {
-        self.ports * self.channels
+        self.inputs
+    }
+    /// The router of an input, whose number is that among all routers' inputs: below 2^28, with at most 2^5 a router.
+    #[inline]
+    pub(super) fn router(&self, at: usize) -> usize {
+        let router = ((at as u64 * self.part) >> 36) as usize;
+        debug_assert_eq!(router, at / self.inputs, "the product is the quotient");
+        router
     }
     /// What the number of an input or output means.
     #[inline]
