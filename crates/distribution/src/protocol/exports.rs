@@ -117,6 +117,8 @@ pub(super) struct Way {
     pub(super) low: bool,
     /// References are looked up and noted.
     pub(super) black: bool,
+    /// But for those to variables that no other node knows: it is an argument of a thrown goal.
+    pub(super) thrown: bool,
     /// The term moves: each structure that it refers to gets an identity and is noted. So all of it moves once, in
     /// whatever order, also what is a part of itself.
     pub(super) moves: bool,
@@ -125,7 +127,7 @@ pub(super) struct Way {
 impl Way {
     /// In a message of low priority, with black references.
     pub(super) fn low(to: NodeId) -> Way {
-        Way { to, low: true, black: true, moves: false }
+        Way { to, low: true, black: true, thrown: false, moves: false }
     }
 }
 
@@ -187,22 +189,23 @@ impl<S: Store, P: Post> With<'_, S, P> {
     fn refer(&mut self, value: S::Value, seen: &Seen, way: Way) -> Reference {
         debug_assert!(!matches!(seen, Seen::Import(_)), "D3: its label is not this node's");
         // A variable that was never marked has no export.
-        let searches = way.black && *seen != Seen::Variable { marked: false };
-        let searches = searches && self.protocol.rule(Rule::ExportHash);
+        let is_new = *seen == Seen::Variable { marked: false };
+        let black = way.black && !(is_new && way.thrown);
+        let searches = black && !is_new && self.protocol.rule(Rule::ExportHash);
         let known = if searches { self.store.exported(value) } else { None };
         let (export, again) = self.export(value, known, None);
         let mut identity = None;
         if matches!(seen, Seen::Variable { .. }) {
             self.hook(export, value);
         } else {
-            if way.black && !again {
+            if black && !again {
                 self.store.note(value, export, way.moves);
             }
             identity = self.identity(value, seen, again, way.moves);
         }
         let home = self.protocol.options.node;
         let log2 = Some(self.protocol.options.exponent);
-        Reference { home, entry: export.0, log2, black: way.black, root: home, depth: 1, identity }
+        Reference { home, entry: export.0, log2, black, root: home, depth: 1, identity }
     }
 
     /// The identity of a structure: it gets one if it travels `again`, or is large, or moves.
@@ -284,7 +287,8 @@ impl<S: Store, P: Post> With<'_, S, P> {
             // Of what is asked for, the outside comes whatever its size.
             let fits = words.is_empty() || words.len() + size(&self.store.look(value)) <= ANSWER_WORDS;
             let parts = self.put_outside(words, value, levels > 0 && fits, way);
-            let part = |number| (self.store.part(value, number), levels - 1, Way { black: true, ..way });
+            let way = Way { black: true, thrown: false, ..way };
+            let part = |number| (self.store.part(value, number), levels - 1, way);
             open.extend((0..parts).rev().map(part));
         }
     }
@@ -329,7 +333,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// Sends a value to what reads it; `depth` as in [`Message::Read`].
     pub fn answer(&mut self, value: S::Value, reader: Reader, depth: u8) {
-        let way = Way { to: reader.node, low: false, black: true, moves: depth == WHOLE };
+        let way = Way { low: false, moves: depth == WHOLE, ..Way::low(reader.node) };
         let mut words = self.protocol.buffer();
         match (depth.checked_sub(2), self.store.look(value)) {
             (_, Seen::List) if depth == WHOLE => {

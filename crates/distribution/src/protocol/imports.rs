@@ -123,8 +123,8 @@ impl Hash for Imports {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.entries, &self.free).hash(state);
         for (number, (_, entry)) in self.entries.iter().enumerate() {
-            if let Some(Import { home, entry, .. }) = entry {
-                (self.keys.get(*home, *entry) == Some(ImportId(number as u32))).hash(state);
+            if let Some(import) = entry {
+                self.is_noted(ImportId(number as u32), import).hash(state);
             }
         }
     }
@@ -149,6 +149,15 @@ impl Imports {
     }
     pub(super) fn iter(&self) -> impl Iterator<Item = &Import> {
         self.entries.iter().filter_map(|(_, entry)| entry.as_ref())
+    }
+    /// Whether an import is found again by its home and entry.
+    fn is_noted(&self, import: ImportId, Import { home, entry, .. }: &Import) -> bool {
+        self.keys.get(*home, *entry) == Some(import)
+    }
+    /// How many are found again.
+    #[cfg(test)]
+    pub(super) fn noted(&self) -> usize {
+        self.all().filter(|(number, import)| self.is_noted(*number, import)).count()
     }
     /// All that are not gone.
     pub(crate) fn all(&self) -> impl Iterator<Item = (ImportId, &Import)> {

@@ -16,7 +16,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     /// Appends a structure: of what is inside it, the nearest come with it, and references to what is left out.
     pub(super) fn put_levels(&mut self, words: &mut Vec<u64>, value: S::Value, share: Share, way: Way) {
         let all = self.choose(value, share);
-        let way = Way { black: true, ..way };
+        let way = Way { black: true, thrown: false, ..way };
         let mut open = vec![0];
         while let Some(place) = open.pop() {
             let Part { value, parts } = all[place];

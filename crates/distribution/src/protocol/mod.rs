@@ -82,7 +82,7 @@ pub struct Options {
     /// A batch of releases is sent when it has this number of items.
     pub batch: usize,
     /// Every reference is found again when the same term is sent again; otherwise those to the tails of lists that
-    /// answer are not (white ones).
+    /// answer are not (white ones), and those to variables of thrown goals that no other node knew.
     pub black: bool,
 }
 
@@ -365,17 +365,20 @@ pub struct With<'a, S, P> {
 }
 
 impl<S: Store, P: Post> With<'_, S, P> {
-    /// Sends a goal to another node.
+    /// Sends a goal to another node. A variable of it that no other node knows is taken to have one reference besides,
+    /// as most have that a clause makes for a goal and for itself: what is sent is white. If others are sent later,
+    /// there are entries to spare, and nothing else.
     pub fn throw(&mut self, to: NodeId, goal: &Goal<S::Value>, how: How) {
         if self.protocol.is_lost(to) {
             return;
         }
         let mut words = self.protocol.buffer();
+        let thrown = !self.protocol.options.black && self.protocol.rule(Rule::White);
         let bit = |mask: u64, number: usize| number < 64 && mask >> number & 1 == 1;
         for (number, &argument) in goal.args.iter().enumerate() {
             let travels = bit(how.values, number) && self.protocol.rule(Rule::Values);
             let levels = if travels { how.levels } else { 0 };
-            let way = Way { black: !bit(how.white, number), ..Way::low(to) };
+            let way = Way { black: !bit(how.white, number), thrown, ..Way::low(to) };
             self.put(&mut words, argument, levels, way);
         }
         let arity = u8::try_from(goal.args.len()).expect("a predicate has at most 255 arguments");

@@ -21,7 +21,7 @@ const VARIANTS: [(&str, &str, bool); 5] = [
     ("depth off", "", false),
     ("depth off, structure IDs", "", true),
     ("one level", ",depth=level", false),
-    ("adaptive, white tails", ",depth=adaptive", false),
+    ("adaptive", ",depth=adaptive", false),
     ("adaptive, all black", ",depth=adaptive,tables=black", false),
 ];
 
@@ -148,10 +148,10 @@ const VARIANT: &[&str] = &[
 ];
 const VARIANTS_NOTE: &str = "On the simulated machine. Depth is how much of a structure an answer brings: itself, its \
     parts that are structures, too, or of a list twice as many elements as the answer before. A white reference is \
-    not noted by the term's address, so the same term sent again makes another entry; here those to tails of lists \
-    that answer an adaptive read are white, or none. A structure with an ID that comes again is not read again. What \
-    a message costs does not change with its length or with the colour of its references (published: 2 to 5.6 us more \
-    for black ones).";
+    not noted by the term's address, so the same term sent again makes another entry; here those to variables of \
+    thrown goals that no other node knew are white, and those to tails of lists that answer an adaptive read, or \
+    none. A structure with an ID that comes again is not read again. What a message costs does not change with its \
+    length or with the colour of its references (published: 2 to 5.6 us more for black ones).";
 
 fn variant(case: &Case, name: &str, figures: &Figures) -> Vec<Cell> {
     let [white, black] = figures.simulated.as_ref().map_or([0.0; 2], |simulated| simulated.references);

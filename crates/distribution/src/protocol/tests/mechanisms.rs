@@ -42,9 +42,20 @@ fn one_import_and_one_export_for_all_references_to_a_term() {
     let case = small(2, [0, 0], &[], &[]);
     let throws = [(0, Throw(0, 1)); 3];
     let imports = |rule| sum(&after(&case, rule, &throws), |counters| counters.imports_most as u64);
-    shows(Rule::ImportHash, 1, imports);
+    // The first throw is white, so its import is not found again; the second and the third share one.
+    shows(Rule::ImportHash, 2, imports);
     let exports = |rule| sum(&after(&case, rule, &throws), |counters| counters.exports_most as u64);
     shows(Rule::ExportHash, 1, exports);
+}
+
+#[test]
+fn a_thrown_variable_that_no_other_node_knows_is_white() {
+    use Act::Throw;
+    let case = small(2, [0, 0], &[], &[]);
+    let noted = |rule, acts: &[_]| after(&case, rule, acts).nodes[1].protocol.imports.noted() as u64;
+    shows(Rule::White, 0, |rule| noted(rule, &[(0, Throw(0, 1))]));
+    // The second throw finds it exported.
+    assert_eq!(noted(None, &[(0, Throw(0, 1)); 2]), 1);
 }
 
 #[test]
