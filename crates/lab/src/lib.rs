@@ -92,6 +92,27 @@ pub const EXPERIMENTS: &[Experiment] = &[
     networks::ROUTING,
 ];
 
+/// Those that take longest, the longest first: where several run at a time these begin before the others, so that
+/// none runs on alone at the end.
+const LONGEST: [&Experiment; 9] = [
+    &staff::LU,
+    &symmetry::EXPERIMENT,
+    &multipsi::TABLE1,
+    &jmachine::FIG5,
+    &multipsi::FIG5,
+    &jmachine::FIG6,
+    &jmachine::TABLE5,
+    &staff::TABLE3,
+    &staff::FFT,
+];
+
+impl Experiment {
+    /// In which order experiments begin where several run at a time: the least first.
+    pub fn begins(&self) -> usize {
+        LONGEST.iter().position(|long| long.name == self.name).unwrap_or(LONGEST.len())
+    }
+}
+
 /// The experiment of a name.
 pub fn find(name: &str) -> Option<&'static Experiment> {
     EXPERIMENTS.iter().find(|experiment| experiment.name == name)

@@ -1,7 +1,7 @@
 //! Experiments: with which seeds and inputs, what is there already, and what came of it.
 //!
 //! Those that time this host run first, one after the other and alone. The others are simulated, in virtual time, so
-//! they run at the same time, one on each processor.
+//! they run at the same time, one on each processor, and those that take longest begin first.
 
 use super::files;
 use super::processes::{Processes, Progress, machine};
@@ -82,7 +82,9 @@ pub(super) fn all(
         host.end();
         Ok(Ended::Ran(result, used))
     };
-    for (line, most) in [(alone, 1), (others, plan.at_once)] {
+    let mut longest_first = others;
+    longest_first.sort_by_key(|at| experiments[*at].begins());
+    for (line, most) in [(alone, 1), (longest_first, plan.at_once)] {
         side_by_side(&line, most, &progress, &work, |at, ended| {
             let ended = ended?;
             progress.aside(|| ending.end(at, ended))
