@@ -15,11 +15,12 @@
 //!
 //! Each input may give a flit to one output a cycle; inputs of the same port do not hinder each other.
 //!
-//! Only routers with flits are looked at, and of their inputs those whose packets need not wait for another one's. Nothing is allocated or stored for a flit: a buffer knows its foremost
-//! packet, how many flits of that have not left it, and how many flits it holds; behind a packet come the others in a
-//! list. Where hops or credits take more than a cycle, each place of a buffer has a time besides: from when on its
-//! flit may go or, when empty, may be filled. So there are no events and no counters of credits. Where buffers say
-//! stop and go instead, `signals` has what they have said.
+//! Only routers with flits are looked at, and of their inputs those whose packets need not wait for another one's.
+//! Nothing is allocated or stored for a flit: a buffer knows its foremost packet, how many flits of that have not left
+//! it, and how many flits it holds; behind a packet come the others in a list. Where hops or credits take more than a
+//! cycle, each place of a buffer has a time besides: from when on its flit may go or, when empty, may be filled. So
+//! there are no events and no counters of credits. Where buffers say stop and go instead, `signals` has what they have
+//! said.
 //!
 //! Each stage has its state to itself: `queues` (packets that wait in nodes), `buffers` (virtual channels), `outputs`
 //! (ports), `wires` (half-duplex links), `forks` (multicasts), `interface` (ways out), `occupied` (which routers are

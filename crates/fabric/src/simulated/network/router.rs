@@ -2,8 +2,8 @@
 //!
 //! The foremost flit of each input wants one virtual channel of one output. A channel that a packet has goes on with
 //! that packet; a free one goes to an input by [`Arbitration`]. Of the channels of a port, those of the higher
-//! priority come first, then classes in turn. An input whose packet wants a channel that another one has is not looked at
-//! until that packet has passed.
+//! priority come first, then classes in turn. An input whose packet wants a channel that another one has is not looked
+//! at until that packet has passed.
 
 use super::Network;
 use super::buffers::{FORK, NONE};
