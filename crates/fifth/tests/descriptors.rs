@@ -114,7 +114,7 @@ fn a_copy_of_a_process_hears_all_that_the_process_waited_for_and_takes_nothing_a
          bound(normal(S),Who) :- io:errstream([puts(\"listens\"),nl]), S = [accept(A)|S1], next({CLIENTS},A,S1,Who).\n\
          next(0,_,S,_) :- S = [].\n\
          next(N,normal(C),S,Who) :- N > 1 | C = [getc(X)|C1], answer(X,C1,Who), S = [accept(A)|S1], N1 := N - 1, next(N1,A,S1,Who).\n\
-         next(1,normal(C),S,Who) :- C = [getc(X)|C1], answer(X,C1,Who), S = [].\n\
+         next(1,normal(C),S,Who) :- C = [getc(X)|C1], answer(X,C1,Who), S = [], io:errstream([puts(\"all\"),nl]).\n\
          answer(X,C,Who) :- X >= 0, integer(Who) | C = [putc(Who),fflush(_),getc(Y)|C1], answer(Y,C1,Who).\n\
          answer(X,C,_) :- X < 0 | C = [].\n"
     );
@@ -122,6 +122,8 @@ fn a_copy_of_a_process_hears_all_that_the_process_waited_for_and_takes_nothing_a
     let mut child = Running::start(text.command(&["run", "-w", "1"]).stdin(Stdio::piped()));
     wait_for_line(&mut child, "listens");
     let mut clients: Vec<TcpStream> = (0..CLIENTS).map(|_| connect(port)).collect();
+    // Else those that were not taken yet would be taken by either of the two.
+    wait_for_line(&mut child, "all");
     wait_until_watched(&child, CLIENTS - 64);
     tell(&mut child);
     let copy = Copy(Pid::from_raw(read_number(&mut child)).expect("a process"));
