@@ -88,11 +88,12 @@ fn predicates(compiled: &Compiled, source: &mut String) {
         let place = |name| compiled.needs.iter().position(|(module, _)| module == name);
         let module = name.map_or(compiled.needs.len(), |name| place(name).expect("it was listed"));
         let (of, name, arity, line) = (predicate.module.0, predicate.name.0, predicate.arity, predicate.line);
-        let (daemon, auxiliary, awaits) = (predicate.daemon, predicate.auxiliary, predicate.awaits);
+        let (daemon, auxiliary) = (predicate.daemon, predicate.auxiliary);
+        let (awaits, reads) = (predicate.awaits, predicate.reads);
         writeln!(
             source,
             "    Row {{ file: {module}, module: {of}, name: {name}, arity: {arity}, line: {line}, daemon: {daemon}, \
-             auxiliary: {auxiliary}, awaits: {awaits} }},"
+             auxiliary: {auxiliary}, awaits: {awaits}, reads: {reads} }},"
         )
         .expect("memory");
     }

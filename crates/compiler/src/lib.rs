@@ -29,7 +29,7 @@ pub use program::slips::unused::unused_predicates;
 use emit::body::{self, Surroundings};
 use emit::computing::Computing;
 use emit::fresh::{self, Bound, Versions};
-use ir::{awaits, slots};
+use ir::{awaits, reads, slots};
 use plan::components;
 use plan::{Lines, Plan};
 use program::constants::Pool;
@@ -117,6 +117,12 @@ pub fn compile(
     for (predicate, mask) in awaits::awaits(&result.components, options.known.builtins, earlier) {
         if let Some(at) = predicate.0.checked_sub(options.first_predicate) {
             result.predicates[at as usize].awaits = mask;
+        }
+    }
+    let earlier = options.known.predicates.values().map(|earlier| (earlier.id, earlier.reads));
+    for (predicate, mask) in reads::reads(&result.components, earlier) {
+        if let Some(at) = predicate.0.checked_sub(options.first_predicate) {
+            result.predicates[at as usize].reads = mask;
         }
     }
     slots::give_slots(&mut result.components);
@@ -230,6 +236,7 @@ fn describe(names: &Names<'_>, sources: &SourceMap, index: Index) -> ir::Predica
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
         awaits: 0,
+        reads: 0,
     }
 }
 

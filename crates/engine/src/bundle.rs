@@ -63,6 +63,7 @@ struct Predicate<'a> {
     daemon: bool,
     auxiliary: bool,
     awaits: u64,
+    reads: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -205,6 +206,7 @@ fn from_predicate(predicate: &ir::Predicate) -> Predicate<'_> {
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
         awaits: predicate.awaits,
+        reads: predicate.reads,
     }
 }
 
@@ -219,6 +221,7 @@ fn to_predicate((id, predicate): (u32, Predicate<'_>)) -> ir::Predicate {
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
         awaits: predicate.awaits,
+        reads: predicate.reads,
     }
 }
 

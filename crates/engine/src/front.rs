@@ -86,12 +86,16 @@ impl Front {
             predicates.extend(
                 of_library(read.library)
                     .filter(|predicate| predicate.text.is_some() && !is_own(predicate.module))
-                    .map(|p| ((p.module, p.name, p.arity as usize), Earlier { id: p.id, awaits: p.awaits })),
+                    .map(|p| {
+                        let known = Earlier { id: p.id, awaits: p.awaits, reads: p.reads };
+                        ((p.module, p.name, p.arity as usize), known)
+                    }),
             );
         }
         let keys = self.libraries.iter().flat_map(|libraries| libraries.keys(&self.atoms));
         for (key, awaits) in keys {
-            predicates.insert(key, Earlier { id: PredicateId(first_predicate), awaits });
+            // A builtin's: what it does with its arguments holds nothing up (`compiler::ir::reads`).
+            predicates.insert(key, Earlier { id: PredicateId(first_predicate), awaits, reads: 0 });
             first_predicate += 1;
         }
         let known =
@@ -116,7 +120,10 @@ impl Front {
         (self.builtins.len() as u32 + 1..self.predicates.len() as u32)
             .map(|n| (self.predicates.get(PredicateId(n)), PredicateId(n)))
             .filter(|(predicate, _)| !predicate.is_absent())
-            .map(|(p, id)| ((p.module, p.name, p.arity as usize), Earlier { id, awaits: p.awaits }))
+            .map(|(p, id)| {
+                let known = Earlier { id, awaits: p.awaits, reads: p.reads };
+                ((p.module, p.name, p.arity as usize), known)
+            })
             .collect()
     }
 }

@@ -542,6 +542,7 @@ fn add_library(load: &mut Load, compiled: &Compiled) -> std::io::Result<()> {
             daemon: predicate.daemon,
             auxiliary: predicate.auxiliary,
             awaits: predicate.awaits,
+            reads: predicate.reads,
             native: None,
         });
     }
@@ -559,6 +560,7 @@ fn predicate_info(predicate: &compiler::ir::Predicate) -> PredicateInfo {
         daemon: predicate.daemon,
         auxiliary: predicate.auxiliary,
         awaits: predicate.awaits,
+        reads: predicate.reads,
         native: None,
     }
 }

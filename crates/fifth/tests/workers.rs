@@ -64,6 +64,28 @@ fn goals_below_a_client_and_its_server_are_given_away() {
     assert_eq!(output.status.code(), Some(7), "{}", error(&output));
 }
 
+/// So is a goal that reads a list without an end, behind goals that never end, if there is nothing else to give: on the
+/// stack, and at a lower priority.
+#[test]
+fn goals_behind_an_endless_producer_are_given_away() {
+    for lower in ["", "@lower_priority"] {
+        for (begin, goals) in [("make(0, L)", "make"), ("L = [0|_], spin(0)", "spin")] {
+            let endless = format!(
+                ":- module main.\n\
+                main :- {begin}, read(L){lower}.\n\
+                make(N, L) :- N < 1000 | L = [N|L1], make(~(N+1), L1).\n\
+                make(1000, L) :- spin(0), L = [].\n\
+                spin(N) :- N < 1000000000 | spin(~(N+1)).\n\
+                spin(1000000000) :- spin(0).\n\
+                read([N|L]) :- N < 1 | unix:exit(7), read(L).\n\
+                read([N|L]) :- N >= 1 | read(L).\n"
+            );
+            let output = end(Text::new("endless", endless.as_bytes()).start(&["run", "-w", "2"]));
+            assert_eq!(output.status.code(), Some(7), "{goals}{lower}: {}", error(&output));
+        }
+    }
+}
+
 /// What one goal sends to several inputs of a merger reaches the reader at once: it is resumed once, and not once for
 /// each input.
 #[test]

@@ -46,6 +46,7 @@ struct Row {
     daemon: bool,
     auxiliary: bool,
     awaits: u64,
+    reads: u64,
 }
 
 /// Code of one kind.
@@ -80,6 +81,8 @@ pub struct Predicate {
     pub auxiliary: bool,
     /// The arguments without whose values its goals wait, as the compiler says.
     pub awaits: u64,
+    /// The arguments that its goals read, as the compiler says.
+    pub reads: u64,
 }
 
 /// The text of a library module.
@@ -177,6 +180,7 @@ pub fn predicates() -> impl Iterator<Item = Predicate> {
         daemon: row.daemon,
         auxiliary: row.auxiliary,
         awaits: row.awaits,
+        reads: row.reads,
     })
 }
 
@@ -273,7 +277,7 @@ mod tests {
                 (made.id, made.module, made.name, made.arity)
             );
             assert_eq!((here.line, here.daemon, here.auxiliary), (made.line, made.daemon, made.auxiliary));
-            assert_eq!(here.awaits, made.awaits);
+            assert_eq!((here.awaits, here.reads), (made.awaits, made.reads));
             let file =
                 here.text.map_or(String::new(), |index| format!("library/{}.kl1", MODULES[index].name));
             assert_eq!(file, made.file);

@@ -2,14 +2,15 @@
 //! each beside the yardstick, in turn; with `--network`, the
 //! simulated network, with `--messages`, what goes between threads and processes, with `--dsm`, shared memory, with
 //! `--nodes`, KL1 on several nodes, with `--live`, how soon a run hears the world outside, with `--library`, programs
-//! that use the library, with `--connections`, a web server with many connections.
+//! that use the library, with `--connections`, a web server with many connections, with `--default`, what more than one
+//! worker brings.
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
 //! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's
 //! time divided by the yardstick's, so `KLIC / Fifth` below is a ratio within one run. Programs that are in
 //! `benches/c/`, too, run beside those: C that computes the same and allocates alike.
 
-use crate::{connections, library, live, nodes};
+use crate::{connections, library, live, nodes, workers};
 use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -55,6 +56,9 @@ pub(crate) struct Options {
     /// A web server with many connections, beside one of Go's, instead of programs.
     #[arg(long, conflicts_with_all = ["filter", "baseline", "json", "network", "messages", "dsm", "nodes", "live", "library"])]
     connections: bool,
+    /// What the default number of workers brings, beside one worker: wall seconds of the programs in benches/.
+    #[arg(long = "default", conflicts_with_all = ["baseline", "json", "network", "messages", "dsm", "nodes", "live", "library", "connections"])]
+    default_workers: bool,
     /// An executable of Fifth, in place of one that is built.
     #[arg(long, conflicts_with_all = ["messages", "dsm", "nodes", "network"])]
     fifth: Option<PathBuf>,
@@ -114,6 +118,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     if options.connections {
         println!("machine: {}", machine());
         return connections::run(root, &options.fifth(root)?, options.rounds);
+    }
+    if options.default_workers {
+        println!("machine: {}", machine());
+        return workers::run(root, &options.fifth(root)?, options.filter.as_deref(), options.rounds);
     }
     if options.network {
         return network(root);
@@ -293,12 +301,12 @@ pub(crate) fn build_fifth(root: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// A program's name: its file's, or its folder's if the file is the main one there.
-fn name(program: &Path) -> String {
+pub(crate) fn name(program: &Path) -> String {
     let named = if program.ends_with(MAIN) { program.parent() } else { Some(program) };
     named.and_then(Path::file_stem).unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn programs(root: &Path, filter: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn programs(root: &Path, filter: Option<&str>) -> anyhow::Result<Vec<PathBuf>> {
     let mut programs: Vec<PathBuf> = fs::read_dir(root.join("benches"))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .map(|path| if path.is_dir() { path.join(MAIN) } else { path })

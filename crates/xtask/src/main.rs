@@ -15,6 +15,7 @@ mod nodes;
 mod prose;
 mod rooms;
 mod tidy;
+mod workers;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};

@@ -428,6 +428,7 @@ pub(crate) fn program(components: Vec<Component>) -> Program {
         daemon: false,
         auxiliary: false,
         awaits: 0,
+        reads: 0,
     });
     Program { first_constant: 0, constants: Vec::new(), predicates: predicates.collect(), components }
 }

@@ -59,6 +59,7 @@ impl Computing {
                 daemon: signature.daemon,
                 auxiliary: true,
                 awaits: 0,
+                reads: 0,
             };
             all.push((predicate, component(late, id, signature, At::Line(at))));
         }

@@ -1,6 +1,6 @@
 //! The intermediate representation: what generated code does, without saying how a machine does it.
 //!
-//! For: the operations, their text form, their verifier, and what a predicate awaits.
+//! For: the operations, their text form, their verifier, and what a predicate awaits and reads.
 //! It may know: the ABI (`term`).
 //! It never: knows clauses, or how the code came about.
 //!
@@ -24,6 +24,7 @@
 //! - I8 Before a goal that may have got a slot waits, it makes a variable of it (`Settle`).
 
 pub(crate) mod awaits;
+pub(crate) mod reads;
 pub(crate) mod slots;
 pub mod text;
 pub mod verify;
@@ -79,6 +80,8 @@ pub struct Predicate {
     pub auxiliary: bool,
     /// The arguments (a bit each, of the first 64) without whose values its goal waits. A hint for the scheduler.
     pub awaits: u64,
+    /// The arguments (a bit each, of the first 64) that its goal reads sooner or later. A hint for the scheduler.
+    pub reads: u64,
 }
 
 /// Predicates compiled together.

@@ -32,6 +32,8 @@ pub struct Earlier {
     pub id: PredicateId,
     /// As [`Predicate::awaits`](crate::ir::Predicate::awaits) says.
     pub awaits: u64,
+    /// As [`Predicate::reads`](crate::ir::Predicate::reads) says.
+    pub reads: u64,
 }
 
 /// All names of a compilation.

@@ -6,13 +6,18 @@
 //!   one that would wait at once.
 //! - B4 A goal of the top segment is given away only if it was there when the worker last looked. So goals that talk
 //!   to each other, each ready for a moment, stay together: to talk across workers costs a hundred times as much.
+//! - B12 A goal that could begin goes after [`OVERDUE`], although it would wait soon, if another worker has asked all
+//!   that time and nothing else was to spare. So a goal behind a loop without an end is tried.
 
+use crate::coordination::schedule::now;
 use crate::coordination::team::Mail;
 use crate::goals::slots::is_empty_slot;
 use crate::goals::state::{Key, NO_PRIORITY};
 use crate::memory::ranges::read;
+use crate::sharing::state::Overdue;
 use crate::sharing::tuning::{
-    LEVELS_LOOKED_AT, LIST_STEPS, LIST_STEPS_MAX, LOOK_AGAIN_BYTES, LOOKED_AT, ROWS_LOOKED_AT,
+    LEVELS_LOOKED_AT, LIST_STEPS, LIST_STEPS_MAX, LOOK_AGAIN_BYTES, LOOKED_AT, OVERDUE, OVERDUE_LOOKS,
+    ROWS_LOOKED_AT,
 };
 use crate::terms::deref;
 use crate::worker::Worker;
@@ -29,7 +34,7 @@ pub(crate) enum Surplus {
     Bucket(Key, Vec<Range<usize>>),
 }
 
-/// Whether a goal stays with its worker: by its predicate and arguments.
+/// Something that is true of a goal or not, by its predicate and arguments: that it stays with its worker.
 pub(crate) type Stays<'a> = &'a dyn Fn(&Worker, PredicateId, &dyn Fn(usize) -> Word) -> bool;
 
 impl Surplus {
@@ -100,9 +105,68 @@ impl Worker {
         seen.left_out = seen.left_out.max(steps / LIST_STEPS);
         all
     }
+    /// B12: nothing is to spare for a worker that asks, but this goal, which has been there for so long.
+    pub(crate) fn overdue(&mut self) -> Option<Surplus> {
+        let now = now();
+        if self.sharing.overdue.is_some_and(|found| now < found.look_at) {
+            return None;
+        }
+        let found = self.oldest_that_begins();
+        let place = found.as_ref().map(|(goal, predicate)| {
+            let place = match goal {
+                Surplus::Stack(_, ranges) => ranges[0].start,
+                Surplus::Bucket(_, ranges) => ranges[0].start,
+            };
+            (place, *predicate)
+        });
+        let look_at = now + OVERDUE / OVERDUE_LOOKS;
+        let before = self.sharing.overdue.filter(|before| before.place == place);
+        let since = before.map_or(now, |before| before.since);
+        self.sharing.overdue = Some(Overdue { place, since, look_at });
+        let (goal, _) = found?;
+        if now.saturating_duration_since(since) < OVERDUE {
+            return None;
+        }
+        self.sharing.overdue = None;
+        Some(goal)
+    }
+    /// The oldest goal of the highest priority that need not wait at once.
+    fn oldest_that_begins(&self) -> Option<(Surplus, PredicateId)> {
+        let begins = |worker: &Worker, predicate: PredicateId, argument: &dyn Fn(usize) -> Word| {
+            predicate.goal_word().bits() >= worker.abi.first_compiled.bits()
+                && !worker.awaited(predicate).any(|i| {
+                    let word = deref(argument(i));
+                    word.tag() == Tag::Ref || is_empty_slot(word)
+                })
+        };
+        let segments = (0..self.goals.segments().len()).rev();
+        let on_stack = segments.map(|index| {
+            let top = if index + 1 == self.goals.segments().len() { self.abi.goals as usize } else { 0 };
+            let goals = self.on_stack_that(index, top, &begins);
+            goals.into_iter().next().map(|goal| {
+                let predicate = PredicateId::of_goal_word(read(goal.end - 8));
+                (Surplus::Stack(index, vec![goal]), predicate)
+            })
+        });
+        let in_buckets = self.goals.by_priority().rev().map(|(key, bucket)| {
+            let goals = self.in_bucket_that(bucket, &begins);
+            goals.into_iter().next().map(|goal| {
+                let predicate = PredicateId::of_goal_word(bucket[goal.end - 1]);
+                (Surplus::Bucket(key, vec![goal]), predicate)
+            })
+        });
+        on_stack.chain(in_buckets).take(LEVELS_LOOKED_AT).flatten().next()
+    }
     /// The goals of a segment that may be given away, the oldest first; of the top segment those below `stable` (B4).
     /// But for those that stay.
     fn ready_on_stack(&self, index: usize, stable: usize, stays: Stays<'_>) -> Vec<Range<usize>> {
+        self.on_stack_that(index, stable, &|worker, predicate, argument| {
+            !stays(worker, predicate, argument) && !worker.would_wait(predicate, argument)
+        })
+    }
+    /// The goals of a segment of which something is true, the oldest first; of the top segment those below `stable`,
+    /// and not the one on top.
+    fn on_stack_that(&self, index: usize, stable: usize, is_so: Stays<'_>) -> Vec<Range<usize>> {
         let segment = self.goals.segments()[index];
         let above = self.goals.segments().get(index + 1);
         let top = above.map_or(self.abi.goals as usize, |above| above.floor);
@@ -123,10 +187,7 @@ impl Worker {
             }
             let predicate = PredicateId::of_goal_word(read(end - 8));
             let argument = |i| read(start + 8 * i);
-            let kept = predicate == self.system_goals.mark
-                || stays(self, predicate, &argument)
-                || self.would_wait(predicate, argument);
-            if !kept {
+            if predicate != self.system_goals.mark && is_so(self, predicate, &argument) {
                 ready.push(start..end);
             }
             start = end;
@@ -135,6 +196,11 @@ impl Worker {
     }
     /// The goals of a bucket that may be given away, the oldest of the newest first.
     fn ready_in_bucket(&self, bucket: &[Word], stays: Stays<'_>) -> Vec<Range<usize>> {
+        self.in_bucket_that(bucket, &|worker, predicate, argument| {
+            !stays(worker, predicate, argument) && !worker.would_wait(predicate, argument)
+        })
+    }
+    fn in_bucket_that(&self, bucket: &[Word], is_so: Stays<'_>) -> Vec<Range<usize>> {
         let mut ready = Vec::new();
         let mut end = bucket.len();
         for _ in 0..LOOKED_AT {
@@ -145,7 +211,7 @@ impl Worker {
             debug_assert!(self.predicates.arity(predicate) < end, "P2: records fill a bucket");
             let start = end - 1 - self.predicates.arity(predicate);
             let argument = |i| bucket[start + i];
-            if !stays(self, predicate, &argument) && !self.would_wait(predicate, argument) {
+            if is_so(self, predicate, &argument) {
                 ready.push(start..end);
             }
             end = start;
@@ -153,11 +219,11 @@ impl Worker {
         ready.reverse();
         ready
     }
-    /// True if a goal with these arguments would wait before it does anything, or soon after that: it gets a
-    /// structure that is still being made, or has an empty slot there. So is a list whose end is not yet there. (A
-    /// goal that reads a stream may have much to do for each of its elements; but if it has waited for some, it is
-    /// given away as one that was resumed.)
-    fn would_wait(&self, predicate: PredicateId, argument: impl Fn(usize) -> Word) -> bool {
+    /// True if a goal with these arguments would wait before it does anything, or after that: it gets, or gives to a
+    /// goal that tests it, a structure that is still being made, or has an empty slot there. So is a list whose end is
+    /// not yet there. (A goal that reads a stream may have much to do for each of its elements; but if it has waited
+    /// for some, it is given away as one that was resumed.)
+    fn would_wait(&self, predicate: PredicateId, argument: &dyn Fn(usize) -> Word) -> bool {
         let is_unbound = |word: Word| matches!(deref(word).tag(), Tag::Ref | Tag::Var);
         let unbound = |word: Word| {
             let word = deref(word);
@@ -173,9 +239,9 @@ impl Worker {
             // A builtin's goal with its place in the text: position, predicate, and its arguments in an object.
             let inner = PredicateId(argument(1).as_int() as u32);
             let arguments = argument(2).address() + 8;
-            return self.awaited(inner).any(|i| unbound(read(arguments + 8 * i)));
+            return self.needed(inner).any(|i| unbound(read(arguments + 8 * i)));
         }
-        self.awaited(predicate).any(|i| unbound(argument(i)))
+        self.needed(predicate).any(|i| unbound(argument(i)))
     }
     /// True if the list that begins here has no end yet, is too long to know that, begins with a stream, or misses an
     /// element and goals ran ahead before (B9 of `feedback`). (Else the goal itself may be the one that binds them.)
@@ -221,6 +287,12 @@ impl Worker {
     fn awaited(&self, predicate: PredicateId) -> impl Iterator<Item = usize> {
         let awaits = self.predicates.get(predicate).awaits;
         (0..64).filter(move |i| awaits >> i & 1 != 0)
+    }
+    /// The arguments that a goal awaits or reads.
+    fn needed(&self, predicate: PredicateId) -> impl Iterator<Item = usize> {
+        let info = self.predicates.get(predicate);
+        let needs = info.awaits | info.reads;
+        (0..64).filter(move |i| needs >> i & 1 != 0)
     }
 
     /// S2 of `slots`: what is to be given away leads to variables, and has some in place of slots.
@@ -346,7 +418,7 @@ mod tests {
         let word = node(worker);
         worker.sharing.seen.steps.set(0);
         worker.sharing.seen.list_steps = LIST_STEPS;
-        !worker.would_wait(goal, |_| word)
+        !worker.would_wait(goal, &|_| word)
     }
 
     #[test]
@@ -394,6 +466,38 @@ mod tests {
             let variable = worker.new_variable();
             worker.structure(name, &[variable])
         }));
+    }
+
+    #[test]
+    fn a_goal_that_would_wait_later_is_overdue_if_it_stays_where_it_is() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.awaiting;
+        let worker = builder.node.worker();
+        worker.abi.first_compiled = BOTTOM.goal_word();
+        let open = worker.new_variable();
+        let list = worker.list(&[Word::small(1)], open);
+        // The first would wait at once, and the last is the next one.
+        for word in [open, list, Word::small(1)] {
+            worker.spawn(goal, &[word]);
+        }
+        let later = |worker: &mut Worker| {
+            let found = worker.sharing.overdue.as_mut().expect("one was found");
+            found.look_at -= 2 * OVERDUE;
+            found.since -= 2 * OVERDUE;
+        };
+        assert!(worker.overdue().is_none() && worker.surplus(1, NO_PRIORITY).is_empty());
+        // It is not looked for all the time.
+        assert!(worker.overdue().is_none());
+        later(worker);
+        let surplus = worker.overdue().expect("it is overdue");
+        assert_eq!(worker.take_surplus(surplus).1, [list, goal.goal_word()]);
+        // Another one begins anew.
+        assert!(worker.overdue().is_none());
+        worker.spawn_at(5, goal, &[list]);
+        later(worker);
+        assert!(worker.overdue().is_none());
+        later(worker);
+        assert!(matches!(worker.overdue(), Some(Surplus::Bucket((5, 5), _))));
     }
 
     #[test]

@@ -198,7 +198,10 @@ impl Worker {
         while hungry != 0 {
             let asker = hungry.trailing_zeros() as usize;
             hungry &= hungry - 1;
-            let surplus = self.surplus(shared.team.appetite(asker), NO_PRIORITY);
+            let mut surplus = self.surplus(shared.team.appetite(asker), NO_PRIORITY);
+            if surplus.is_empty() {
+                surplus.extend(self.overdue());
+            }
             if surplus.is_empty() {
                 self.sharing.looks_in_vain += 1;
                 self.sharing.looks_left_out =

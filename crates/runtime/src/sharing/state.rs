@@ -46,6 +46,8 @@ pub(crate) struct Sharing {
     pub(super) fed: Option<Instant>,
     /// B4 of `choose`.
     pub(super) seen: Seen,
+    /// B12 of `choose`.
+    pub(super) overdue: Option<Overdue>,
     /// B11 of `yields`.
     pub(super) yields: Yields,
     pub(super) shaker: Option<Shaker>,
@@ -71,6 +73,7 @@ impl Sharing {
             fed_by: None,
             fed: None,
             seen: Seen::default(),
+            overdue: None,
             yields: Yields::NEW,
             shaker,
         }
@@ -78,7 +81,7 @@ impl Sharing {
     /// After a run: nothing is shown to others, and what was seen of its goals is no longer true.
     pub(crate) fn end_run(&mut self) {
         (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
-        (self.trial, self.waited, self.yields) = (None, [None; 2], Yields::NEW);
+        (self.trial, self.waited, self.yields, self.overdue) = (None, [None; 2], Yields::NEW, None);
         self.seen = Seen::default();
     }
     /// B3 of `give`: whether a goal that waits for what another worker makes is polled; else it goes there.
@@ -115,6 +118,16 @@ impl Sharing {
     pub(crate) fn is_shaken(&self) -> bool {
         self.shaker.is_some()
     }
+}
+
+/// B12: the goal that would be given away next if it were not to wait soon.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Overdue {
+    /// Where it is, and its predicate; `None`: there is none.
+    pub(super) place: Option<(usize, PredicateId)>,
+    /// Since when it has been seen there.
+    pub(super) since: Instant,
+    pub(super) look_at: Instant,
 }
 
 /// B11 of `yields`.

@@ -1,6 +1,6 @@
 //! All numbers of the load balance: unit, meaning, and the reason where it is known.
 //!
-//! A rule is named by its letter (B1 to B11, in `give`, `choose`, `feedback` and `yields`). Whether a number is right
+//! A rule is named by its letter (B1 to B12, in `give`, `choose`, `feedback` and `yields`). Whether a number is right
 //! is seen by running `cargo xtask bench` with two workers before and after a change of it. The numbers of the order of
 //! resumed goals are in `goals::resumed_order`.
 
@@ -22,6 +22,12 @@ pub(crate) const LIST_STEPS: usize = 512;
 pub(crate) const LIST_STEPS_MAX: usize = 1 << 20;
 /// Priorities that have no goal to spare after which a look ends.
 pub(crate) const LEVELS_LOOKED_AT: usize = 8;
+
+/// Time for which a goal that would wait soon must have been at its place, while nothing else was to spare, until it
+/// is given away (B12).
+pub(crate) const OVERDUE: Duration = Duration::from_millis(200);
+/// Looks at it in that time.
+pub(crate) const OVERDUE_LOOKS: u32 = 8;
 
 // When a worker looks, and what it gives (`give`).
 

@@ -142,6 +142,8 @@ pub struct PredicateInfo {
     pub auxiliary: bool,
     /// The arguments (a bit each, of the first 64) without whose values its goals wait.
     pub awaits: u64,
+    /// The arguments (a bit each, of the first 64) that its goals read sooner or later.
+    pub reads: u64,
     /// Implemented in the runtime.
     pub native: Option<NativeCode>,
 }
@@ -159,6 +161,7 @@ impl PredicateInfo {
             daemon: signature.daemon,
             auxiliary: false,
             awaits: signature.awaits(),
+            reads: 0,
             native: Some(NativeCode::new(native)),
         }
     }
@@ -173,6 +176,7 @@ impl PredicateInfo {
             daemon: false,
             auxiliary: true,
             awaits: 0,
+            reads: 0,
             native: None,
         }
     }

@@ -227,7 +227,8 @@ impl<'p> Parser<'p> {
         let daemon = self.takes_word("daemon");
         let auxiliary = self.takes_word("auxiliary");
         let awaits = if self.takes_word("awaits") { self.number()? } else { 0 };
-        Ok(Predicate { id, module, name, arity, file, line, daemon, auxiliary, awaits })
+        let reads = if self.takes_word("reads") { self.number()? } else { 0 };
+        Ok(Predicate { id, module, name, arity, file, line, daemon, auxiliary, awaits, reads })
     }
     fn component(&mut self) -> Parsed<Component> {
         let mut component = Component { entries: Vec::new(), registers: self.number()?, blocks: Vec::new() };

@@ -23,9 +23,10 @@ pub fn print(program: &Program, atoms: &AtomTable) -> String {
         let daemon = if p.daemon { " daemon" } else { "" };
         let auxiliary = if p.auxiliary { " auxiliary" } else { "" };
         let awaits = if p.awaits == 0 { String::new() } else { format!(" awaits {}", p.awaits) };
+        let reads = if p.reads == 0 { String::new() } else { format!(" reads {}", p.reads) };
         let (id, arity, line) = (p.id.0, p.arity, p.line);
         printer.line(format_args!(
-            "predicate {id} {module}:{name}/{arity} {file} {line}{daemon}{auxiliary}{awaits}"
+            "predicate {id} {module}:{name}/{arity} {file} {line}{daemon}{auxiliary}{awaits}{reads}"
         ));
     }
     for component in &program.components {

@@ -1,0 +1,43 @@
+//! `cargo xtask bench --default`: each program of `benches/` with one worker, and with as many as a user gets who says
+//! nothing, in turn. Seconds are of the wall, the whole process counted: that is what a user waits for.
+
+use crate::bench::{middle, name, programs};
+use anyhow::{bail, ensure};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Wall seconds of one run, whose output goes nowhere.
+fn seconds(fifth: &Path, options: &[&str], program: &Path) -> anyhow::Result<f64> {
+    let begin = Instant::now();
+    let mut command = Command::new(fifth);
+    let status =
+        command.arg("run").args(options).arg(program).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+    ensure!(status.success(), "{} {options:?}: {status}", program.display());
+    Ok(begin.elapsed().as_secs_f64())
+}
+
+/// The fastest of some runs, and their median.
+fn fastest_and_middle(runs: &[f64]) -> (f64, f64) {
+    (runs.iter().copied().fold(f64::INFINITY, f64::min), middle(runs.to_vec()))
+}
+
+/// Measures with this `fifth`, reports: how many times as fast as one worker the default is.
+pub(crate) fn run(root: &Path, fifth: &Path, filter: Option<&str>, rounds: usize) -> anyhow::Result<()> {
+    if rounds == 0 {
+        bail!("no rounds, no figures");
+    }
+    println!("{:<18} {:>8} {:>8} {:>7} {:>8}", "program", "one, s", "default", "ratio", "fastest");
+    for program in programs(root, filter)? {
+        let (mut one, mut default) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            one.push(seconds(fifth, &["--workers", "1"], &program)?);
+            default.push(seconds(fifth, &[], &program)?);
+        }
+        let ((one_fastest, one), (fastest, default)) =
+            (fastest_and_middle(&one), fastest_and_middle(&default));
+        let (ratio, of_fastest) = (one / default, one_fastest / fastest);
+        println!("{:<18} {one:>8.3} {default:>8.3} {ratio:>7.2} {of_fastest:>8.2}", name(&program));
+    }
+    Ok(())
+}
