@@ -293,7 +293,9 @@ fn files(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
             let path = entry?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let hidden = name.starts_with('.') && ![".cargo", ".ci", ".gitignore"].contains(&name.as_str());
-            if hidden || name == "target" {
+            // What cargo and the build of a Python wheel leave behind.
+            let built = name == "target" || name.ends_with(".data") || name.ends_with(".abi3.so");
+            if hidden || built {
                 continue;
             }
             if path.is_dir() { folders.push(path) } else { found.push(path) }
