@@ -15,7 +15,7 @@ use std::ops::BitAnd;
 use std::slice;
 use term::abi::{Builtin, PredicateId};
 
-/// What goals give to each other is followed through so many goals.
+/// Goals, each made by the one before, through which it is followed what goals give to each other.
 const ROUNDS: usize = 8;
 
 /// For the predicates of these components, the arguments (a bit each, of the first 64) without whose values they do

@@ -9,7 +9,7 @@ use crate::ir::{BlockId, Component, End, Op, Operand, Reg, Slot};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::abi::PredicateId;
 
-/// What goals give to each other is followed through so many goals.
+/// Goals, each made by the one before, through which it is followed what goals give to each other.
 const ROUNDS: usize = 8;
 /// Passes over the blocks of a predicate: a register that is used in a block is mostly set in one that comes before.
 const PASSES: usize = 4;

@@ -43,8 +43,11 @@ impl Losses {
     }
     /// A node, or the next one that lives.
     pub(crate) fn living(&self, node: u32) -> u32 {
+        if !self.has(node) {
+            return node;
+        }
         let nodes = self.dead.len() as u32;
-        (0..nodes).map(|step| (node + step) % nodes).find(|&node| !self.has(node)).unwrap_or(node)
+        (1..nodes).map(|step| (node + step) % nodes).find(|&node| !self.has(node)).unwrap_or(node)
     }
     /// A goal of no shoen goes there.
     pub(crate) fn goes_uncounted(&self, node: u32) {
