@@ -1,5 +1,5 @@
-//! `cargo xtask bench --default`: each program of `benches/` with one worker, and with as many as a user gets who says
-//! nothing, in turn. Seconds are of the wall, the whole process counted: that is what a user waits for.
+//! `cargo xtask bench --default`: each program of `benches/` with one worker, and with the default number of them, in
+//! turn. Seconds are of the wall, the whole process counted: that is what a user waits for.
 
 use crate::bench::{middle, name, programs};
 use anyhow::{bail, ensure};

@@ -29,6 +29,7 @@ pub(crate) fn reads(
                     component,
                     all: &all,
                     parts: entry.parameters.iter().take(64).enumerate().map(|(i, &r)| (r, 1 << i)).collect(),
+                    news: false,
                     read: 0,
                     makes_goals: false,
                 };
@@ -51,6 +52,8 @@ struct Flow<'c> {
     all: &'c FxHashMap<PredicateId, u64>,
     /// The arguments (a bit each) that a register's value has parts of.
     parts: FxHashMap<Reg, u64>,
+    /// A register has more than before, in this pass.
+    news: bool,
     read: u64,
     makes_goals: bool,
 }
@@ -58,17 +61,15 @@ struct Flow<'c> {
 impl Flow<'_> {
     fn from(&mut self, entry: BlockId) {
         for _ in 0..PASSES {
-            let before =
-                (self.read, self.parts.values().map(|bits| u64::from(bits.count_ones())).sum::<u64>());
+            self.news = false;
             let (mut seen, mut open) = (FxHashSet::default(), vec![entry]);
             while let Some(block) = open.pop() {
                 if seen.insert(block) {
                     self.block(block, &mut open);
                 }
             }
-            if before
-                == (self.read, self.parts.values().map(|bits| u64::from(bits.count_ones())).sum::<u64>())
-            {
+            // What is read follows from what the registers have.
+            if !self.news {
                 break;
             }
         }
@@ -170,7 +171,9 @@ impl Flow<'_> {
     }
     fn flows(&mut self, to: Reg, parts: u64) {
         if parts != 0 {
-            *self.parts.entry(to).or_default() |= parts;
+            let all = self.parts.entry(to).or_default();
+            self.news |= *all | parts != *all;
+            *all |= parts;
         }
     }
 }

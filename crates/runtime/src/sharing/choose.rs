@@ -34,7 +34,7 @@ pub(crate) enum Surplus {
     Bucket(Key, Vec<Range<usize>>),
 }
 
-/// Something that is true of a goal or not, by its predicate and arguments: that it stays with its worker.
+/// A condition on a goal, by its predicate and arguments: for one, that it stays with its worker.
 pub(crate) type Stays<'a> = &'a dyn Fn(&Worker, PredicateId, &dyn Fn(usize) -> Word) -> bool;
 
 impl Surplus {
@@ -105,7 +105,7 @@ impl Worker {
         seen.left_out = seen.left_out.max(steps / LIST_STEPS);
         all
     }
-    /// B12: nothing is to spare for a worker that asks, but this goal, which has been there for so long.
+    /// B12: nothing is to spare for a worker that asks, but this goal, which has been there for [`OVERDUE`].
     pub(crate) fn overdue(&mut self) -> Option<Surplus> {
         let now = now();
         if self.sharing.overdue.is_some_and(|found| now < found.look_at) {
