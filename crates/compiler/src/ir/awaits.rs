@@ -9,7 +9,7 @@
 //! What arithmetic and other builtins of a body compute is not there without their operands: a goal that waits for
 //! the result waits for them, and if the body has one goal at most, so does its predicate in any case.
 
-use crate::ir::{BlockId, Component, End, Op, Operand, Reg};
+use crate::ir::{BlockId, Component, End, Entry, Op, Operand, Reg};
 use rustc_hash::FxHashMap;
 use std::ops::BitAnd;
 use std::slice;
@@ -25,20 +25,27 @@ pub(crate) fn awaits(
     builtins: &[Builtin],
     earlier: impl Iterator<Item = (PredicateId, u64)>,
 ) -> FxHashMap<PredicateId, u64> {
+    follow(components, earlier, |component, entry, all| {
+        let needs = parameters(entry);
+        let mut paths = Paths { component, builtins, all, needs, known: FxHashMap::default() };
+        let arguments = (1u64 << entry.parameters.len().min(63)) - 1;
+        paths.from(entry.block, 0).mask() & arguments
+    })
+}
+
+/// What is true of arguments (a bit each) of the predicates of these components. `of` says it of one predicate by what
+/// is known of the others so far; `earlier` says it of those that have code already, and is in the answer, too.
+pub(super) fn follow<'c>(
+    components: &'c [Component],
+    earlier: impl Iterator<Item = (PredicateId, u64)>,
+    of: impl Fn(&'c Component, &'c Entry, &FxHashMap<PredicateId, u64>) -> u64,
+) -> FxHashMap<PredicateId, u64> {
     let mut all: FxHashMap<PredicateId, u64> = earlier.collect();
     for _ in 0..ROUNDS {
         let mut changed = false;
         for component in components {
             for entry in &component.entries {
-                let mut paths = Paths {
-                    component,
-                    builtins,
-                    all: &all,
-                    needs: entry.parameters.iter().take(64).enumerate().map(|(i, &r)| (r, 1 << i)).collect(),
-                    known: FxHashMap::default(),
-                };
-                let arguments = (1u64 << entry.parameters.len().min(63)) - 1;
-                let mask = paths.from(entry.block, 0).mask() & arguments;
+                let mask = of(component, entry, &all);
                 changed |= all.insert(entry.predicate, mask) != Some(mask);
             }
         }
@@ -47,6 +54,11 @@ pub(crate) fn awaits(
         }
     }
     all
+}
+
+/// The registers of a predicate's arguments, a bit each, of the first 64.
+pub(super) fn parameters(entry: &Entry) -> FxHashMap<Reg, u64> {
+    entry.parameters.iter().take(64).enumerate().map(|(i, &register)| (register, 1 << i)).collect()
 }
 
 /// The arguments that all paths from a block on await.

@@ -5,12 +5,11 @@
 //! that make goals count: one that makes none, like arithmetic and other builtins of a body, holds up nothing but what
 //! needs its result, and whoever waits there has done all the work that could be done before.
 
+use crate::ir::awaits::{follow, parameters};
 use crate::ir::{BlockId, Component, End, Op, Operand, Reg, Slot};
 use rustc_hash::{FxHashMap, FxHashSet};
 use term::abi::PredicateId;
 
-/// Goals, each made by the one before, through which it is followed what goals give to each other.
-const ROUNDS: usize = 8;
 /// Passes over the blocks of a predicate: a register that is used in a block is mostly set in one that comes before.
 const PASSES: usize = 4;
 
@@ -20,29 +19,12 @@ pub(crate) fn reads(
     components: &[Component],
     earlier: impl Iterator<Item = (PredicateId, u64)>,
 ) -> FxHashMap<PredicateId, u64> {
-    let mut all: FxHashMap<PredicateId, u64> = earlier.collect();
-    for _ in 0..ROUNDS {
-        let mut changed = false;
-        for component in components {
-            for entry in &component.entries {
-                let mut flow = Flow {
-                    component,
-                    all: &all,
-                    parts: entry.parameters.iter().take(64).enumerate().map(|(i, &r)| (r, 1 << i)).collect(),
-                    news: false,
-                    read: 0,
-                    makes_goals: false,
-                };
-                flow.from(entry.block);
-                let read = if flow.makes_goals { flow.read } else { 0 };
-                changed |= all.insert(entry.predicate, read) != Some(read);
-            }
-        }
-        if !changed {
-            break;
-        }
-    }
-    all
+    follow(components, earlier, |component, entry, all| {
+        let parts = parameters(entry);
+        let mut flow = Flow { component, all, parts, news: false, read: 0, makes_goals: false };
+        flow.from(entry.block);
+        if flow.makes_goals { flow.read } else { 0 }
+    })
 }
 
 /// How the arguments of one predicate flow through its registers.
