@@ -141,6 +141,9 @@ pub trait Node<F: Fabric> {
 pub enum Step {
     /// To go on.
     Again,
+    /// The fabric has refused to send, and there is nothing else to do: to go on when it may send again, or as with
+    /// [`Step::Wait`]. It is no mistake to let it go on at once.
+    Refused(Option<Time>),
     /// To go on when there is a message, when a barrier is over, or at this time.
     Wait(Option<Time>),
     /// Nothing more. Messages that still come to it vanish, so nodes agree among themselves on when to be done.

@@ -275,10 +275,6 @@ impl Core {
     pub(crate) fn all_sent(&self) -> bool {
         self.flow.is_empty() && !self.multicasts.any_waiting()
     }
-    /// Whether what waits may leave though no message comes. What waits for credits may not.
-    pub(crate) fn must_try_again(&self) -> bool {
-        self.flow.is_refused() || self.multicasts.any_waiting()
-    }
     /// Sends what it can of what waits; true if something was sent.
     pub(crate) fn flush<F: Fabric>(&mut self, fabric: &mut F) -> bool {
         self.flow.flush(fabric) | (self.multicasts.any_waiting() && self.begin_multicasts(fabric))

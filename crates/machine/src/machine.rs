@@ -523,9 +523,10 @@ impl<P: Program, F: Fabric> Node<F> for Machine<P> {
         if self.ended.is_some() && self.core.all_sent() {
             return Step::Done;
         }
-        if did || self.any_ready() || self.background || self.core.must_try_again() {
+        if did || self.any_ready() || self.background || self.core.multicasts.any_waiting() {
             return Step::Again;
         }
-        Step::Wait(self.next_time())
+        let time = self.next_time();
+        if self.core.flow.is_refused() { Step::Refused(time) } else { Step::Wait(time) }
     }
 }

@@ -108,7 +108,7 @@ impl<W: Wheel> Turns<W> {
             if let Some(result) = end(&mut state.wheel) {
                 break Some(result);
             }
-            if step == Step::Again {
+            if matches!(step, Step::Again | Step::Refused(_)) {
                 // Where something comes, more may.
                 turns = 0;
                 continue;
@@ -154,7 +154,7 @@ impl<W: Wheel> Turns<W> {
             self.bell.hush();
             let step = loop {
                 match state.step() {
-                    Step::Again => {}
+                    Step::Again | Step::Refused(_) => {}
                     Step::Done => {
                         self.changed.notify_all();
                         return;

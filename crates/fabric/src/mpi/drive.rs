@@ -97,7 +97,7 @@ impl Drive for Mpi {
         self.bell.clone()
     }
     fn settle(&mut self, step: Step) {
-        if step == Step::Again {
+        if matches!(step, Step::Again | Step::Refused(_)) {
             self.between();
         } else {
             // A step that ends with a wait has often looked just before.

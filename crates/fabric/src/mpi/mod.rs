@@ -133,7 +133,7 @@ impl Session {
                 return Err(error);
             }
             match step {
-                Step::Again => fabric.between(),
+                Step::Again | Step::Refused(_) => fabric.between(),
                 Step::Wait(until) => fabric.wait(until)?,
                 Step::Done => break,
             }

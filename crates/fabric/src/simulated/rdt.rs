@@ -24,9 +24,12 @@
 //! together.
 
 use super::topology::Hop;
+use std::sync::OnceLock;
 
 /// Upper ranks that a network may have.
 pub(super) const RANKS_MAX: usize = 4;
+/// Bits of a coordinate of the largest.
+pub(super) const BITS_MAX: usize = 8;
 /// Links of a router: four of rank 0, four of its upper rank.
 pub(super) const LINKS: usize = 8;
 /// Virtual channels of a link: two for datelines, one for transitions.
@@ -94,6 +97,11 @@ impl Rdt {
     /// Nodes of a row.
     pub(super) fn side(&self) -> i32 {
         self.side
+    }
+
+    /// Bits of a coordinate, which say all of a network.
+    pub(super) fn bits(&self) -> usize {
+        self.bits as usize
     }
 
     /// Where a node is.
@@ -237,7 +245,7 @@ const TRANSITION_BIT: u8 = 1 << 7;
 const END: u8 = LINKS as u8;
 
 impl Ways {
-    pub(super) fn new(rdt: Rdt) -> Ways {
+    fn new(rdt: Rdt) -> Ways {
         let mut ways = Ways { rdt, begins: Vec::new(), steps: Vec::new() };
         for cell in 0..16 {
             for difference in 0..rdt.side * rdt.side {
@@ -252,6 +260,11 @@ impl Ways {
         ways
     }
 
+    /// Those of a network, which all networks of its size share.
+    pub(super) fn of(rdt: Rdt) -> &'static Ways {
+        static WAYS: [OnceLock<Ways>; BITS_MAX + 1] = [const { OnceLock::new() }; BITS_MAX + 1];
+        WAYS[rdt.bits()].get_or_init(|| Ways::new(rdt))
+    }
     /// Where the way from a node to another begins.
     pub(super) fn begin(&self, from: u32, to: u32) -> u32 {
         let (from, to) = (self.rdt.place(from), self.rdt.place(to));

@@ -203,9 +203,9 @@ impl Topology {
         matches!(self.form, Form::Graph(_))
     }
     /// The multicast trees of an RDT; a grid has none.
-    pub(super) fn addresses(&self) -> Option<Addresses> {
+    pub(super) fn addresses(&self) -> Option<&'static Addresses> {
         match &self.form {
-            Form::Rdt(rdt) => Some(Addresses::new(*rdt)),
+            Form::Rdt(rdt) => Some(Addresses::of_all(*rdt)),
             Form::Mesh | Form::Torus | Form::Graph(_) => None,
         }
     }
@@ -214,14 +214,14 @@ impl Topology {
 /// The ways of packets.
 pub(super) enum Routes {
     Grid(Grid),
-    Rdt(Ways),
+    Rdt(&'static Ways),
     Graph(Arc<Graph>),
 }
 
 impl Routes {
     pub(super) fn new(topology: &Topology) -> Routes {
         match &topology.form {
-            Form::Rdt(rdt) => Routes::Rdt(Ways::new(*rdt)),
+            Form::Rdt(rdt) => Routes::Rdt(Ways::of(*rdt)),
             Form::Graph(graph) => Routes::Graph(graph.clone()),
             Form::Mesh | Form::Torus => Routes::Grid(Grid::new(topology)),
         }

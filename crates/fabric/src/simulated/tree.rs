@@ -13,8 +13,9 @@
 //!
 //! A leaf's *address* is its branch at each rank, an octal digit, the greatest rank first.
 
-use super::rdt::{RANKS_MAX, Rdt, Step, Vector};
+use super::rdt::{BITS_MAX, RANKS_MAX, Rdt, Step, Vector};
 use crate::{Map, NodeId};
+use std::sync::OnceLock;
 
 /// Branches of a rank.
 const CENTRE: u32 = 0;
@@ -268,7 +269,12 @@ pub(super) struct Addresses {
 const UNREACHED: u32 = u32::MAX;
 
 impl Addresses {
-    pub(super) fn new(rdt: Rdt) -> Addresses {
+    /// Those of a network, which all networks of its size share.
+    pub(super) fn of_all(rdt: Rdt) -> &'static Addresses {
+        static ADDRESSES: [OnceLock<Addresses>; BITS_MAX + 1] = [const { OnceLock::new() }; BITS_MAX + 1];
+        ADDRESSES[rdt.bits()].get_or_init(|| Addresses::new(rdt))
+    }
+    fn new(rdt: Rdt) -> Addresses {
         let nodes = (rdt.side() * rdt.side()) as usize;
         let mut table = vec![UNREACHED; 16 * nodes];
         for cell in 0..16 {

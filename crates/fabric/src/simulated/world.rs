@@ -83,7 +83,7 @@ pub struct Endpoint {
     levels: [usize; 2],
     /// How long packets are, and where multicasts lead.
     config: Rc<Config>,
-    addresses: Option<Rc<Addresses>>,
+    addresses: Option<&'static Addresses>,
 }
 
 /// The receivers of a message.
@@ -188,6 +188,8 @@ struct World<'a, N> {
     /// When each node is to be stepped; [`NEVER`] if it is done or waits for a message only.
     wake: Vec<u64>,
     done: Vec<bool>,
+    /// Nodes that go on as soon as one of their packets has left them wholly.
+    refused: Vec<bool>,
     running: usize,
     events: BinaryHeap<Reverse<(u64, Event, u32)>>,
     /// Packets that have left the network, and when they are with their nodes.
@@ -206,7 +208,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
     ) -> World<'a, N> {
         let network = Network::new(config);
         let nodes = config.topology.nodes();
-        let (shared, addresses) = (Rc::new(config.clone()), config.topology.addresses().map(Rc::new));
+        let (shared, addresses) = (Rc::new(config.clone()), config.topology.addresses());
         let levels = [Priority::Low, Priority::High].map(|priority| config.level(priority));
         let endpoint = |node| Endpoint {
             node: NodeId(node),
@@ -219,7 +221,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
             room: [0; 2],
             levels,
             config: shared.clone(),
-            addresses: addresses.clone(),
+            addresses,
         };
         World {
             network,
@@ -228,6 +230,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
             endpoints: (0..nodes).map(endpoint).collect(),
             wake: vec![0; nodes as usize],
             done: vec![false; nodes as usize],
+            refused: vec![false; nodes as usize],
             running: nodes as usize,
             events: (0..nodes).map(|node| Reverse((0, Event::Step, node))).collect(),
             arriving: VecDeque::new(),
@@ -247,15 +250,24 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
                 return Err(Stopped::Late);
             }
             if self.network.is_empty() {
-                let arrival = self.arriving.front().map(|arrival| arrival.0);
-                let event = self.events.peek().map(|event| event.0.0);
-                match arrival.into_iter().chain(event).min() {
+                match self.next() {
                     Some(time) => self.network.skip_to(time),
                     None => self.bury(Time(now))?,
                 }
                 continue;
             }
+            if let Some(quiet) = self.network.quiet_until() {
+                self.network.wait_until(self.next().map_or(quiet, |time| time.min(quiet)));
+                continue;
+            }
+            let most = self.next().map_or(u64::MAX, |time| time - now);
+            let steady = if self.rule.is_none() { self.network.steady_for(most) } else { 0 };
+            if steady > 0 {
+                self.network.go_on(steady);
+                continue;
+            }
             self.network.cycle(self.rule.as_deref_mut());
+            self.wake_refused();
             for at in 0..self.network.arrived().len() {
                 let packet = self.network.arrived()[at];
                 let arrival = self.network.arrival(packet, now);
@@ -270,6 +282,12 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
             log: self.network.take_log(),
             trace: self.network.take_trace(),
         })
+    }
+
+    /// When something arrives or is to happen next, if the network does nothing.
+    fn next(&self) -> Option<u64> {
+        let arrival = self.arriving.front().map(|arrival| arrival.0);
+        arrival.into_iter().chain(self.events.peek().map(|event| event.0.0)).min()
     }
 
     /// Everything that is to happen before the next cycle.
@@ -294,6 +312,7 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
         if !self.lives(node, Time(now)) {
             return self.finish(node);
         }
+        self.refused[node] = false;
         let endpoint = &mut self.endpoints[node];
         endpoint.time = endpoint.time.max(now);
         endpoint.room = [0; 2];
@@ -319,10 +338,33 @@ impl<'a, N: Node<Endpoint>> World<'a, N> {
         let has_mail = endpoint.inbox.iter().any(|messages| !messages.is_empty());
         match step {
             Step::Again => self.wake_at(node, soon),
+            // It may die meanwhile, and is to know.
+            Step::Refused(_) if has_mail || self.rule.is_some() => self.wake_at(node, soon),
+            Step::Refused(time) => {
+                self.refused[node] = true;
+                self.wake_or_not(node, time.map(|time| soon.max(time.0)));
+            }
             Step::Wait(_) if has_mail => self.wake_at(node, soon),
-            Step::Wait(Some(time)) => self.wake_at(node, soon.max(time.0)),
-            Step::Wait(None) => self.wake[node] = NEVER,
+            Step::Wait(time) => self.wake_or_not(node, time.map(|time| soon.max(time.0))),
             Step::Done => self.finish(node),
+        }
+    }
+
+    fn wake_or_not(&mut self, node: usize, time: Option<u64>) {
+        match time {
+            Some(time) => self.wake_at(node, time),
+            None => self.wake[node] = NEVER,
+        }
+    }
+
+    /// A cycle is over: nodes go on whose packets have left, and which wait for that.
+    fn wake_refused(&mut self) {
+        for at in 0..self.network.left().len() {
+            let node = self.network.left()[at] as usize;
+            let time = self.endpoints[node].time.max(self.network.now());
+            if std::mem::take(&mut self.refused[node]) && self.wake[node] > time {
+                self.wake_at(node, time);
+            }
         }
     }
 

@@ -174,8 +174,8 @@ fn live<N: Node<Threads>>(mut node: N, mut fabric: Threads) -> Option<N> {
         let step = node.step(&mut fabric);
         fabric.publish();
         match step {
-            Step::Again if fabric.stalled => thread::yield_now(),
-            Step::Again => {}
+            Step::Again | Step::Refused(_) if fabric.stalled => thread::yield_now(),
+            Step::Again | Step::Refused(_) => {}
             Step::Wait(until) => fabric.wait(until),
             Step::Done => {
                 // Relaxed: nothing else is told by it.

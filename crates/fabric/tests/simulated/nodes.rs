@@ -249,3 +249,44 @@ fn a_full_receiver_holds_up_its_sender() {
     // in part.
     assert_eq!(sender.sent, 3 + 1 + 5);
 }
+
+/// Node 0 sends so many long messages to node 1, and says what it likes to do when it is refused.
+struct Patient {
+    refused: Step,
+    left: u32,
+    steps: u32,
+}
+
+impl Node<Endpoint> for Patient {
+    fn step(&mut self, fabric: &mut Endpoint) -> Step {
+        self.steps += 1;
+        while fabric.poll().is_some() {
+            self.left -= 1;
+        }
+        if fabric.node().0 == 1 {
+            return if self.left == 0 { Step::Done } else { Step::Wait(None) };
+        }
+        while self.left > 0 {
+            if fabric.send(NodeId(1), Message::new(Priority::Low, &[1, 2, 3, 4])).is_err() {
+                return self.refused;
+            }
+            self.left -= 1;
+        }
+        Step::Done
+    }
+}
+
+#[test]
+fn who_was_refused_goes_on_when_there_is_room() {
+    let plain = Config::plain(Topology::mesh(&[2]), 0);
+    let config = Config { send_queue: 2, word_flits: 5, check: true, ..plain };
+    let steps = |refused| {
+        let outcome = run(&config, |_| Patient { refused, left: 20, steps: 0 }).expect("all are done");
+        (outcome.nodes[0].steps, outcome.time)
+    };
+    let ((again, one), (refused, other)) = (steps(Step::Again), steps(Step::Refused(None)));
+    assert_eq!(one, other, "it is as if it had tried in each cycle");
+    // Two messages find room at once, and one for each packet that leaves.
+    assert_eq!(refused, 19);
+    assert!(again > 10 * refused, "{again} steps");
+}

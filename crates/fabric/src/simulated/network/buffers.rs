@@ -249,6 +249,53 @@ impl Buffers {
         }
         self.signals.note(to, len + 1, clock, clock + self.credit_cycles);
     }
+    // ---- many flits, where buffers say stop and go ----------------------------------------------
+
+    /// Whether buffers say stop and go.
+    pub(super) fn say_stop(&self) -> bool {
+        !self.signals.is_empty()
+    }
+    /// For how many cycles no sender hears anything new.
+    pub(super) fn no_signal_for(&self, clock: u32) -> u32 {
+        self.signals.quiet_for(clock)
+    }
+    /// For how many cycles a buffer says nothing new if a flit comes in each, or leaves, or both.
+    pub(super) fn stays_in_bounds(&self, at: usize, comes: bool, leaves: bool) -> u32 {
+        let len = u32::from(self.all[at].len);
+        let room = if comes { self.depth as u32 - len } else { u32::MAX };
+        room.min(self.signals.says_nothing_for(len, comes, leaves))
+    }
+    /// For how many cycles a flit may leave in each, as far as there are any and their times have come.
+    pub(super) fn flows_for(&self, at: usize, comes: bool, clock: u32) -> u32 {
+        let len = u32::from(self.all[at].len);
+        let late = (0..len).find(|&flit| self.times[self.place(at, flit as usize)] > clock + flit);
+        // Those that come now may leave when all that are there have left, if these are enough.
+        let rest = if comes && len >= self.hop_cycles { u32::MAX } else { len.saturating_sub(1) };
+        late.unwrap_or(rest)
+    }
+    /// A flit comes in each of these cycles, none of them the first of its packet.
+    pub(super) fn enter_many(&mut self, at: usize, cycles: u32, clock: &Clock) {
+        let (len, first) = (usize::from(self.all[at].len), clock.cycle() + self.hop_cycles);
+        for n in 0..cycles {
+            let place = self.place(at, len + n as usize);
+            self.times[place] = first + n;
+        }
+        self.all[at].len += cycles as u16;
+    }
+    /// A flit leaves in each of these cycles, none of them the last but one of its packet.
+    pub(super) fn leave_many(&mut self, at: usize, cycles: u32, clock: &Clock) {
+        let first = clock.cycle() + self.credit_cycles;
+        for n in 0..cycles {
+            let place = self.place(at, n as usize);
+            self.times[place] = first + n;
+        }
+        let next = self.place(at, cycles as usize);
+        self.firsts[at] = (next - at * self.depth) as u16;
+        let buffer = &mut self.all[at];
+        buffer.len -= cycles as u16;
+        buffer.left -= cycles;
+        buffer.time = self.times[next];
+    }
     /// The clock begins anew, earlier by this time.
     pub(super) fn shift(&mut self, past: u32) {
         for time in &mut self.times {

@@ -41,6 +41,11 @@ impl Clock {
         self.base += all - cycles;
         self.cycle >= CLOCK_MAX
     }
+    /// Goes on to a time that comes, for which something in the network waits. True if times have to begin anew.
+    pub(super) fn wait_until(&mut self, time: u64) -> bool {
+        self.cycle += (time - self.now()) as u32;
+        self.cycle >= CLOCK_MAX
+    }
     /// Times begin anew: how much earlier all of them are.
     pub(super) fn begin_anew(&mut self) -> u32 {
         let past = self.cycle - 1;

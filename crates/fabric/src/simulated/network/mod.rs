@@ -24,7 +24,8 @@
 //!
 //! Each stage has its state to itself: `queues` (packets that wait in nodes), `buffers` (virtual channels), `outputs`
 //! (ports), `wires` (half-duplex links), `forks` (multicasts), `interface` (ways out), `occupied` (which routers are
-//! looked at). What a router and a link do with all of them is in `router`, `ways`, `multicast` and `link`.
+//! looked at). What a router and a link do with all of them is in `router`, `ways`, `multicast` and `link`;
+//! `stream` does many cycles at once that are alike.
 
 mod buffers;
 mod check;
@@ -40,6 +41,7 @@ mod queues;
 mod router;
 mod shape;
 mod signals;
+mod stream;
 mod ways;
 mod wires;
 
@@ -86,6 +88,8 @@ pub(super) struct Network {
     undecided: Vec<u32>,
     random: Random,
     clock: Clock,
+    /// Nodes that packets have left wholly in the last cycle.
+    left: Vec<u32>,
     /// Flits in buffers.
     inside: u64,
     sent: u64,
@@ -116,6 +120,7 @@ impl Network {
             undecided: Vec::new(),
             random: Random::new(config.seed ^ WAYS),
             clock: Clock::new(),
+            left: Vec::new(),
             inside: 0,
             sent: 0,
             log: Log::new(config.log),
@@ -168,6 +173,10 @@ impl Network {
     pub(super) fn arrived(&self) -> &[u32] {
         self.exits.arrived()
     }
+    /// Nodes that packets have left wholly in the last cycle.
+    pub(super) fn left(&self) -> &[u32] {
+        &self.left
+    }
     /// When a node has the message of a packet whose last flit has left the network at a time.
     pub(super) fn arrival(&mut self, packet: u32, now: u64) -> u64 {
         self.exits.arrival(&self.packets[packet], now)
@@ -219,7 +228,11 @@ impl Network {
     /// The foremost flit of a node's queue leaves.
     fn leave_queue(&mut self, node: usize, input: u8, from: usize) {
         self.inside += 1;
-        match self.queues.pass(node, usize::from(self.shape.gate(input).level), &self.packets) {
+        let foremost = self.queues.pass(node, usize::from(self.shape.gate(input).level), &self.packets);
+        if !matches!(foremost, Foremost::Flit(_)) {
+            self.left.push(node as u32);
+        }
+        match foremost {
             Foremost::Flit(flit) => self.buffers.show(from, flit),
             Foremost::Nothing => self.occupied.remove_if(from, true),
             Foremost::Packet(number) => {

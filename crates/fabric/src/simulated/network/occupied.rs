@@ -86,6 +86,19 @@ impl Occupied {
         self.active[word / 64] &= !(u64::from(bits == 0) << (word % 64));
         bits
     }
+    /// All inputs that are looked at.
+    pub(super) fn all(&self) -> impl Iterator<Item = usize> {
+        let bits = |at: usize, bits: u64| {
+            let mut rest = bits;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| 64 * at + rest.trailing_zeros() as usize);
+                rest &= rest.wrapping_sub(1);
+                bit
+            })
+        };
+        let words = self.active.iter().enumerate().flat_map(move |(row, active)| bits(row, *active));
+        words.flat_map(move |word| bits(word, self.inputs[word]))
+    }
     /// Whether an input is looked at.
     pub(super) fn has(&self, at: usize) -> bool {
         self.inputs[at / 64] >> (at % 64) & 1 != 0 && self.active[at / 4096] >> (at / 64 % 64) & 1 != 0

@@ -85,6 +85,10 @@ impl Outputs {
         output.flits += 1;
         output.last_class = class;
     }
+    /// So many flits go out, of the class that had the last one.
+    pub(super) fn pass_many(&mut self, port: usize, flits: u32) {
+        self.ports[port].flits += flits;
+    }
     /// It is the first of a packet that comes from this input.
     #[inline]
     pub(super) fn begin(&mut self, port: usize, input: u8) {

@@ -77,6 +77,10 @@ impl Queues {
         self.waiting -= 1;
         if queue.first == NOBODY { Foremost::Nothing } else { Foremost::Packet(queue.first) }
     }
+    /// So many flits of the foremost packet leave, and it has others.
+    pub(super) fn pass_many(&mut self, node: usize, level: usize, flits: u32) {
+        self.queues[node * self.levels + level].left += flits;
+    }
     /// Spoils one, for tests of the checks.
     #[cfg(test)]
     pub(super) fn spoil(&mut self, spoil: impl FnOnce(&mut Queue)) {

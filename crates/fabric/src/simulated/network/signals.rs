@@ -56,6 +56,26 @@ impl Signals {
             signal.under_way.push_back((later, says));
         }
     }
+    /// For how many cycles no signal arrives.
+    pub(super) fn quiet_for(&self, now: u32) -> u32 {
+        let under_way = self.buffers.iter().flat_map(|signal| &signal.under_way);
+        under_way.filter(|(time, _)| *time > now).map(|(time, _)| time - now).min().unwrap_or(u32::MAX)
+    }
+    /// For how many cycles a buffer of this length stays where it is, seen from both bounds, if a flit comes in each
+    /// or leaves, or both in any order.
+    pub(super) fn says_nothing_for(&self, len: u32, comes: bool, leaves: bool) -> u32 {
+        let (most, least) = (len + u32::from(comes), len.saturating_sub(leaves.into()));
+        let of = |bound: u32| {
+            if most <= bound {
+                if comes && !leaves { bound - most + 1 } else { u32::MAX }
+            } else if least > bound {
+                if leaves && !comes { least - bound } else { u32::MAX }
+            } else {
+                0
+            }
+        };
+        of(self.stop as u32).min(of(self.go as u32))
+    }
     /// S6: a buffer of this length has said what it must.
     pub(super) fn is_right(&self, at: usize, len: usize) -> bool {
         self.buffers.get(at).is_none_or(|signal| if signal.last() { len <= self.stop } else { len > self.go })
