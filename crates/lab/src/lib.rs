@@ -95,15 +95,15 @@ pub const EXPERIMENTS: &[Experiment] = &[
 /// Those that take longest, the longest first: where several run at a time these begin before the others, so that
 /// none runs on alone at the end.
 const LONGEST: [&Experiment; 9] = [
-    &staff::LU,
-    &symmetry::EXPERIMENT,
     &multipsi::TABLE1,
     &jmachine::FIG5,
     &multipsi::FIG5,
+    &jmachine::RDT,
+    &symmetry::EXPERIMENT,
     &jmachine::FIG6,
     &jmachine::TABLE5,
-    &staff::TABLE3,
-    &staff::FFT,
+    &networks::BOOKSIM,
+    &multipsi::FIG4,
 ];
 
 impl Experiment {

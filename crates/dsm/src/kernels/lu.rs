@@ -212,11 +212,20 @@ fn subtract(a: &mut [f64], left: &[f64], above: &[f64], n: usize) {
 
 /// The largest element of the difference between an n x n matrix and the product of its factors, beside n.
 pub fn residual(original: &[f64], factors: &[f64], n: usize) -> f64 {
-    let product = |i: usize, j: usize| -> f64 {
-        (0..=i.min(j)).map(|k| if k == i { 1.0 } else { factors[i * n + k] } * factors[k * n + j]).sum()
-    };
-    let all = (0..n * n).map(|place| (original[place] - product(place / n, place % n)).abs());
-    all.fold(0.0, f64::max) / n as f64
+    let mut greatest = 0.0;
+    let mut product = vec![0.0; n];
+    for (i, original) in original.chunks_exact(n).enumerate() {
+        product.fill(0.0);
+        for k in 0..=i {
+            let left = if k == i { 1.0 } else { factors[i * n + k] };
+            // Below its diagonal the second factor is nothing.
+            let above = &factors[k * n + k..(k + 1) * n];
+            product[k..].iter_mut().zip(above).for_each(|(sum, above)| *sum += left * above);
+        }
+        greatest =
+            original.iter().zip(&product).map(|(one, other)| (one - other).abs()).fold(greatest, f64::max);
+    }
+    greatest / n as f64
 }
 
 #[cfg(test)]

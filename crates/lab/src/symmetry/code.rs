@@ -27,6 +27,8 @@ pub(super) struct Clause {
     pub(super) otherwise: bool,
     pub(super) variables: usize,
     pub(super) head: Vec<Shape>,
+    /// Parts of the head that are no variables.
+    pub(super) strict: Vec<usize>,
     pub(super) guard: Vec<Test>,
     /// Values that are computed come first, then unifications, then goals, each in textual order.
     pub(super) body: Vec<Action>,
@@ -110,7 +112,8 @@ impl Reader<'_> {
             Separator::Otherwise => true,
             Separator::Alternatively => return Err("`alternatively` is not a part of the machine".into()),
         };
-        let head = parsed.head.iter().map(|term| self.shape(term)).collect::<Result<_, _>>()?;
+        let head = parsed.head.iter().map(|term| self.shape(term)).collect::<Result<Vec<_>, _>>()?;
+        let strict = (0..head.len()).filter(|&part| !matches!(head[part], Shape::Variable(_))).collect();
         let guard = parsed.guard.iter().map(|goal| self.test(&goal.kind)).collect::<Result<_, _>>()?;
         let mut body =
             parsed.body.iter().map(|goal| self.action(&goal.kind)).collect::<Result<Vec<_>, _>>()?;
@@ -120,7 +123,7 @@ impl Reader<'_> {
             Action::Unify(..) => 2,
             Action::Goal(..) => 3,
         });
-        Ok(Clause { otherwise, variables: parsed.variables.len(), head, guard, body })
+        Ok(Clause { otherwise, variables: parsed.variables.len(), head, strict, guard, body })
     }
 
     fn shape(&self, term: &Term) -> Result<Shape, String> {

@@ -96,6 +96,7 @@ impl Memory {
         self.taken > self.sizes.blocks
     }
     /// Room for an object in the processor's block or the next one. An object lies in one block.
+    #[inline]
     pub(super) fn take(&mut self, local: &mut Local, words: u32) -> Result<u32, String> {
         if local.end - local.top < words {
             if words > self.sizes.block || (self.taken + 1) * self.sizes.block > self.side {
@@ -112,6 +113,7 @@ impl Memory {
         Ok(at)
     }
     /// Room for a record, from the free list if it has one.
+    #[inline]
     pub(super) fn record(&mut self, local: &mut Local, kind: usize) -> Result<u32, String> {
         match local.free[kind].pop() {
             Some(at) => Ok(at),
@@ -127,9 +129,11 @@ impl Memory {
             local.free.iter_mut().for_each(Vec::clear);
         }
     }
+    #[inline]
     pub(super) fn get(&self, at: u32) -> Word {
         self.words[at as usize]
     }
+    #[inline]
     pub(super) fn set(&mut self, at: u32, word: Word) {
         self.words[at as usize] = word;
     }
@@ -137,6 +141,7 @@ impl Memory {
         self.words.copy_within(from as usize..(from + words) as usize, to as usize);
     }
     /// What a cell holds, as a value: a variable is where it lies.
+    #[inline]
     pub(super) fn load(&self, at: u32) -> Word {
         match self.get(at) {
             Word::Unbound | Word::Hook(_) => Word::Ref(at),
@@ -144,10 +149,17 @@ impl Memory {
         }
     }
     /// The end of the references: a value, or the reference to an unbound variable.
-    pub(super) fn deref(&self, mut word: Word) -> Word {
-        while let Word::Ref(at) = word {
-            match self.get(at) {
-                Word::Unbound | Word::Hook(_) => return word,
+    #[inline]
+    pub(super) fn deref(&self, word: Word) -> Word {
+        *self.end(&word)
+    }
+    /// Where [`Memory::deref`] finds it. A word that is copied as a whole costs much less than one that is put together
+    /// in between.
+    #[inline]
+    pub(super) fn end<'a>(&'a self, mut word: &'a Word) -> &'a Word {
+        while let Word::Ref(at) = *word {
+            match &self.words[at as usize] {
+                Word::Unbound | Word::Hook(_) => break,
                 next => word = next,
             }
         }

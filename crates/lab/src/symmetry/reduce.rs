@@ -27,8 +27,6 @@ impl Machine<'_> {
             if clause.otherwise && !waits_for.is_empty() {
                 break;
             }
-            variables.clear();
-            variables.resize(clause.variables, Word::Empty);
             match holds(&self.memory, clause, &arguments, &mut variables)? {
                 Tried::Holds => {
                     chosen = Some(clause);
@@ -121,7 +119,18 @@ impl Machine<'_> {
                     let target = if first.is_none() { &mut arguments } else { &mut pushed };
                     target.clear();
                     for part in parts {
-                        target.push(self.build(at, part, variables)?);
+                        let built;
+                        let word = match part {
+                            Shape::Constant(word) => word,
+                            Shape::Variable(variable) if variables[*variable] != Word::Empty => {
+                                self.memory.end(&variables[*variable])
+                            }
+                            _ => {
+                                built = self.build(at, part, variables)?;
+                                &built
+                            }
+                        };
+                        target.push(*word);
                     }
                     if first.is_none() {
                         first = Some(*predicate);
@@ -266,11 +275,23 @@ fn holds(
     memory: &Memory,
     clause: &Clause,
     arguments: &[Word],
-    variables: &mut [Word],
+    variables: &mut Vec<Word>,
 ) -> Result<Tried, String> {
+    // Most clauses that fail do so here.
+    if clause.strict.iter().any(|&part| differ(&clause.head[part], memory.end(&arguments[part]))) {
+        return Ok(Tried::Fails);
+    }
+    variables.clear();
+    variables.resize(clause.variables, Word::Empty);
     let mut waits = None;
-    for (shape, &word) in clause.head.iter().zip(arguments) {
-        match matches(memory, shape, word, variables) {
+    for (shape, word) in clause.head.iter().zip(arguments) {
+        if let Shape::Variable(variable) = *shape
+            && variables[variable] == Word::Empty
+        {
+            variables[variable] = *memory.end(word);
+            continue;
+        }
+        match matches(memory, shape, *word, variables) {
             Tried::Holds => {}
             Tried::Fails => return Ok(Tried::Fails),
             Tried::Waits(cell) => waits = waits.or(Some(cell)),
@@ -286,6 +307,19 @@ fn holds(
         }
     }
     Ok(Tried::Holds)
+}
+
+/// Whether a value cannot match a term of a head, whatever their parts are.
+#[inline]
+fn differ(shape: &Shape, word: &Word) -> bool {
+    match (shape, word) {
+        (Shape::Variable(_), _) | (_, Word::Ref(_)) => false,
+        (Shape::Constant(Word::Int(one)), Word::Int(other)) => one != other,
+        (Shape::Constant(one), other) => one != other,
+        (Shape::List(_), Word::List(_)) => false,
+        (Shape::Vector(parts), Word::Vector(_, count)) => *count as usize != parts.len(),
+        (Shape::List(_) | Shape::Vector(_), _) => true,
+    }
 }
 
 fn matches(memory: &Memory, shape: &Shape, word: Word, variables: &mut [Word]) -> Tried {
