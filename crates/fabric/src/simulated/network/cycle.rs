@@ -43,8 +43,8 @@ impl Network {
         }
     }
 
-    /// After a cycle in which nothing went: until when nothing goes yet, because all that could waits for its time. None
-    /// if something may go in the next cycle. What nodes do meanwhile may change it.
+    /// After a cycle in which nothing went: until when nothing goes yet, because all that could waits for its time.
+    /// None if something may go in the next cycle. What nodes do meanwhile may change it.
     pub(in crate::simulated) fn quiet_until(&self) -> Option<u64> {
         if !self.grants.is_empty() {
             return None;
