@@ -30,7 +30,8 @@
 //!
 //! # Nodes in virtual time
 //!
-//! A node is stepped when a message has come, at the time it asked for, or when it likes to go on. It has a time of
+//! A node is stepped when a message has come, at the time it asked for, or when it likes to go on; one whose messages
+//! were refused, when one of its packets has left. It has a time of
 //! its own: what it [spends](crate::Fabric::spend) makes it later, and what it sends enters the network at that time.
 //! Meanwhile the network goes on, and messages wait for it. What comes during a step is seen in the next one. See
 //! `world`.
