@@ -91,6 +91,50 @@ fn what_an_aborted_computation_waited_for_is_forgotten() {
     }
 }
 
+/// The sockets that a process has.
+fn sockets(process: u32) -> usize {
+    let files = std::fs::read_dir(format!("/proc/{process}/fd")).expect("it runs").filter_map(Result::ok);
+    let names = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+    names.filter(|name| name.to_string_lossy().starts_with("socket:")).count()
+}
+
+/// A program that aborts computations which listen, and listens there itself then; the sockets that it has meanwhile.
+fn sockets_after(turns: usize, workers: &str) -> usize {
+    let port = free_port();
+    let address = format!("inet({{127,0,0,1}},{port})");
+    let program = format!(
+        ":- module main.\n\
+         main :- turn({turns}).\n\
+         turn(N) :- N > 0 | shoen:execute(listens(X),C,R), told(X,C), over(R,N).\n\
+         turn(0) :- unix:unix([bind({address},R)]), last(R).\n\
+         listens(X) :- unix:unix([bind({address},R)]), bound(R,X).\n\
+         bound(normal(S),X) :- X = S, S = [accept(A)|_], waits(A).\n\
+         waits(normal(_)).\n\
+         told([_|_],C) :- C = [abort].\n\
+         over([started|R],N) :- over(R,N).\n\
+         over([aborted|_],N) :- N1 := N - 1, turn(N1).\n\
+         last(normal(S)) :- io:errstream([puts(\"listens\"),nl]), klicio:klicio([stdin(normal([getc(X)]))]), end(X,S).\n\
+         end(X,S) :- integer(X) | S = [].\n"
+    );
+    let text = Text::new("listens_again", program.as_bytes());
+    let mut child = Running::start(text.command(&["run", "-w", workers]).stdin(Stdio::piped()));
+    wait_for_line(&mut child, "listens");
+    connect(port);
+    let sockets = sockets(child.id());
+    tell(&mut child);
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    sockets
+}
+
+/// Whoever is told that a computation was aborted may listen where it has listened, and no socket is left of it.
+#[test]
+fn where_an_aborted_computation_listened_another_one_may() {
+    for workers in ["1", "2"] {
+        assert_eq!(sockets_after(1, workers), sockets_after(20, workers));
+    }
+}
+
 /// A copy of the program's process, which does not outlive its test.
 struct Copy(Pid);
 

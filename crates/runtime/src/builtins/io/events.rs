@@ -305,7 +305,7 @@ impl Outside {
     }
     /// X14 of `shoen`: nobody waits any more for what was awaited in shoens that were aborted. Children are waited for
     /// all the same, and signals are everybody's.
-    fn forget_deserted(&self, worker: &mut Worker) {
+    pub(super) fn forget_deserted(&self, worker: &mut Worker) {
         let mut sources = self.sources();
         let mut deserted = |wait: &Wait| worker.was_aborted(wait.variable.lane);
         let mut fds = sources.many.take_if(&mut deserted);
@@ -458,12 +458,8 @@ impl Events for Outside {
         self.sources().alone.is_some()
     }
     fn poll(&mut self, worker: &mut Worker, timeout: Option<Duration>) {
-        if worker.shared.shoens.take_deserted() {
-            super::close_deserted(worker);
-            self.forget_deserted(worker);
-            if timeout.is_none() && !self.has_pending(worker) {
-                return;
-            }
+        if super::close_deserted(worker) && timeout.is_none() && !self.has_pending(worker) {
+            return;
         }
         let waits = timeout != Some(Duration::ZERO);
         let blocked = if waits { super::flush_before_waiting(worker) } else { Vec::new() };

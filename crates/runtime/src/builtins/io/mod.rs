@@ -104,6 +104,9 @@ impl<T> Table<T> {
         self.free.push(place);
         Some(value)
     }
+    fn values(&self) -> impl Iterator<Item = (usize, &T)> {
+        self.places.iter().enumerate().filter_map(|(place, value)| Some((place, value.as_ref()?)))
+    }
     fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.places.iter_mut().flatten()
     }
@@ -185,10 +188,11 @@ impl Io {
             stream.lane = lane;
         }
     }
-    /// The lanes of streams.
-    fn lanes(&self) -> impl Iterator<Item = (usize, i64)> {
-        let streams = self.streams.places.iter().enumerate();
-        streams.filter_map(|(place, stream)| stream.as_ref().map(|stream| (place, stream.lane)))
+    /// The lanes of streams, and of sockets that are none.
+    fn lanes(&self) -> impl Iterator<Item = i64> {
+        let streams = self.streams.values().map(|(_, stream)| stream.lane);
+        let listeners = self.listeners.values().map(|(_, listener)| listener.lane);
+        streams.chain(listeners).chain(self.connecting.values().map(|(_, connecting)| connecting.lane))
     }
     /// Ends a stream, and its files with their last use. The output must have been flushed.
     pub(crate) fn close_stream(&mut self, stream: usize) {
@@ -336,19 +340,35 @@ pub(crate) fn lanes(worker: &mut Worker) -> Vec<i64> {
     }
     let mut lanes = batches::lanes(worker);
     lanes.extend(events::Outside::of(worker).lanes());
-    lanes.extend(worker.io().lanes().map(|(_, lane)| lane));
+    lanes.extend(worker.io().lanes());
     lanes
 }
 
-/// X14 of `shoen`: closes streams that were opened in shoens that were aborted. What they have written goes out, as far
-/// as nobody has to wait for that.
-fn close_deserted(worker: &mut Worker) {
+/// X14 of `shoen`: closes what was opened in shoens that were aborted, if that was not done yet. What streams have
+/// written goes out, as far as nobody has to wait for that. True if there were such shoens.
+///
+/// Requests ask for it, too: so whoever was told of an end may use the same port.
+fn close_deserted(worker: &mut Worker) -> bool {
+    if !worker.shared.shoens.take_deserted() {
+        return false;
+    }
     batches::close_deserted(worker);
-    let streams: Vec<(usize, i64)> = worker.io().lanes().collect();
-    for (place, lane) in streams {
-        if !worker.was_aborted(lane) {
-            continue;
-        }
+    close_streams(worker);
+    sockets::close_deserted(worker);
+    events::Outside::of(worker).forget_deserted(worker);
+    true
+}
+
+/// The places of what belongs to shoens that were aborted.
+fn deserted<T>(worker: &mut Worker, table: fn(&Io) -> &Table<T>, lane: fn(&T) -> i64) -> Vec<usize> {
+    let mut all: Vec<(usize, i64)> =
+        table(worker.io()).values().map(|(place, value)| (place, lane(value))).collect();
+    all.retain(|&(_, lane)| worker.was_aborted(lane));
+    all.into_iter().map(|(place, _)| place).collect()
+}
+
+fn close_streams(worker: &mut Worker) {
+    for place in deserted(worker, |io| &io.streams, |stream| stream.lane) {
         let io = worker.io();
         let output = io.streams.get_mut(place).map(|stream| stream.output);
         if let Some(file) =

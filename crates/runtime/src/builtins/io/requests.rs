@@ -100,6 +100,7 @@ fn is_fifo(path: &[u8]) -> bool {
 fn request(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     // O2 of `batches`: what it makes may read or write the same files.
     batches::serve(worker, None);
+    super::close_deserted(worker);
     let (name, args) = attempt!(parts(worker, inputs[0]));
     let inner = args.first().copied().filter(|_| name == b"try" && args.len() == 1);
     let (name, args) = match inner {

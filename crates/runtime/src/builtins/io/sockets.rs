@@ -56,6 +56,8 @@ pub(crate) struct Listener {
     fd: Fd,
     /// A socket of the file system disappears with its listener.
     path: Option<Vec<u8>>,
+    /// Whose it is: a priority, or a lane.
+    pub(super) lane: i64,
 }
 
 /// What is made of an address.
@@ -75,6 +77,8 @@ pub(crate) struct Connecting {
     state: State,
     answer: crate::worker::Root,
     wanted: Wanted,
+    /// Whose it is: a priority, or a lane.
+    pub(super) lane: i64,
 }
 
 #[derive(Debug)]
@@ -260,8 +264,8 @@ fn no_connection(to: &str, error: Errno) -> Refusal {
 
 /// The rest is done by `connected`.
 fn go_on(worker: &mut Worker, state: State, answer: Word, wanted: Wanted) -> Word {
-    let answer = worker.root(answer);
-    let place = worker.io().connecting.add(Connecting { state, answer, wanted });
+    let (answer, lane) = (worker.root(answer), worker.lane_outside());
+    let place = worker.io().connecting.add(Connecting { state, answer, wanted, lane });
     reply(worker, "connecting", &[Word::small(place as i64)])
 }
 
@@ -308,7 +312,8 @@ fn streams(worker: &mut Worker, name: &str, fd: Fd, answer: Word, two: bool) -> 
 /// A socket that accepts connections.
 fn server(worker: &mut Worker, fd: OwnedFd, address: Address, answer: Word) -> Word {
     let path = if let Address::Unix(path) = address { Some(path) } else { None };
-    let place = worker.io().listeners.add(Listener { fd: owned(fd), path });
+    let lane = worker.lane_outside();
+    let place = worker.io().listeners.add(Listener { fd: owned(fd), path, lane });
     reply(worker, "server", &[Word::small(place as i64), answer])
 }
 
@@ -381,5 +386,17 @@ fn close(worker: &mut Worker, place: usize) {
     {
         // A path that is gone already needs no removing.
         let _ = rustix::fs::unlink(path);
+    }
+}
+
+/// X14 of `shoen`: closes the sockets of shoens that were aborted, those that listen and those that were being made.
+pub(super) fn close_deserted(worker: &mut Worker) {
+    for place in super::deserted(worker, |io| &io.listeners, |listener| listener.lane) {
+        close(worker, place);
+    }
+    for place in super::deserted(worker, |io| &io.connecting, |connecting| connecting.lane) {
+        if let Some(connecting) = worker.io().connecting.remove(place) {
+            worker.take_root(connecting.answer);
+        }
     }
 }
