@@ -153,21 +153,16 @@ impl Worker {
     }
     #[cold]
     fn push_elsewhere(&mut self, priority: i64, goal_word: Word, args: usize, arity: usize) {
-        if !self.claim_elsewhere(priority) {
-            return;
-        }
+        let Some(rank) = self.claim_elsewhere(priority) else { return };
         if priority == OUTWARD {
             return self.resumed_outward(goal_word, args);
         }
-        let rank = self.rank(priority);
-        if self.is_single() && rank >= self.goals.rank {
-            if self.has_room(arity + 1) {
-                self.begin_segment((rank, priority));
-                self.push_words(goal_word, args, arity);
-            }
-        } else {
-            self.put_beside(priority, goal_word, args, arity);
+        if self.is_single() && rank >= self.goals.rank && self.has_room(arity + 1) {
+            // The place is the segment's.
+            self.begin_segment_held((rank, priority));
+            return self.push_words(goal_word, args, arity);
         }
+        self.put_beside(priority, goal_word, args, arity);
         self.lose(priority);
     }
     /// P1: a goal for another priority: `args` is the address of `arity` words.
@@ -227,12 +222,16 @@ impl Worker {
         }
     }
     /// A segment without goals, on top of the others.
-    fn begin_segment(&mut self, (rank, lane): Key) {
+    fn begin_segment(&mut self, key: Key) {
+        self.gain(key.1);
+        self.begin_segment_held(key);
+    }
+    /// The same of a lane that has a place more already (X12 of `shoen`).
+    fn begin_segment_held(&mut self, (rank, lane): Key) {
         debug_assert!(rank >= self.goals.top_segment().rank, "P1: segments are of ascending rank");
         let floor = self.abi.goals as usize;
         write(floor, BOTTOM.goal_word());
         let base = floor + BOTTOM_BYTES;
-        self.gain(lane);
         self.goals.segments.push(Segment { priority: lane, rank, floor, base });
         self.abi.goals = at(base);
         self.run_at((rank, lane));

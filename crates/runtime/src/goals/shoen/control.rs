@@ -129,8 +129,8 @@ impl Worker {
     #[cold]
     fn park_all_stopped(&mut self) {
         self.lanes.parks = false;
-        let here = self.lanes.here.iter().filter(|(_, here)| here.places > 0 && here.lane.is_parked());
-        let stopped: Vec<i64> = here.map(|(&lane, _)| lane).collect();
+        let here = self.lanes.here.all().filter(|(_, here)| here.places > 0 && here.lane.is_parked());
+        let stopped: Vec<i64> = here.map(|(lane, _)| lane).collect();
         if stopped.is_empty() {
             return;
         }
@@ -150,9 +150,9 @@ impl Worker {
     }
     #[cold]
     fn drop_dead(&mut self) {
-        let here = self.lanes.here.iter();
+        let here = self.lanes.here.all();
         let dead: Vec<i64> =
-            here.filter(|(_, here)| here.places > 0 && here.lane.is_dead()).map(|(&lane, _)| lane).collect();
+            here.filter(|(_, here)| here.places > 0 && here.lane.is_dead()).map(|(lane, _)| lane).collect();
         for lane in dead {
             self.take_lane(lane, false);
         }

@@ -111,12 +111,12 @@ impl Worker {
     }
     #[cold]
     fn lose_place(&mut self, lane: i64) {
-        let Some(here) = self.lanes.here.get_mut(&lane) else { return };
+        let Some(here) = self.lanes.here.get_mut(lane) else { return };
         debug_assert!(here.places > 0, "X12: it was in that place");
         here.places -= 1;
-        if here.places == 0 && !here.lane.daemons {
+        if here.places == 0 && !here.lane.daemons && here.lane.shoen.tally.leave() {
             let shoen = here.lane.shoen.clone();
-            self.leave(&shoen);
+            self.note_over(shoen);
         }
     }
     /// A holder of a shoen leaves.
@@ -155,17 +155,17 @@ impl Worker {
     fn counted(&mut self, lane: i64) -> Option<Arc<Lane>> {
         self.lanes.counted(&self.shared.shoens, lane)
     }
-    /// X13, X14: a goal of another lane than the running one was resumed. False if it is dropped; else `lose` says that
-    /// it is in its place.
-    pub(crate) fn claim_elsewhere(&mut self, lane: i64) -> bool {
+    /// X13, X14: a goal of another lane than the running one was resumed: its rank, and it has one place more until
+    /// `lose`. `None` if it is dropped.
+    pub(crate) fn claim_elsewhere(&mut self, lane: i64) -> Option<i64> {
         if self.in_shoen() {
             // Its worker counted it as one of the running lane's.
             self.lanes.since.resumptions += 1;
         }
         if !is_lane(lane) {
-            return true;
+            return Some(lane);
         }
-        let Some(here) = self.lane(lane) else { return false };
+        let here = self.lane(lane)?;
         here.places += 1;
         if !here.lane.daemons {
             let tally = &here.lane.shoen.tally;
@@ -176,11 +176,12 @@ impl Worker {
             }
             here.lane.shoen.told.store(false, std::sync::atomic::Ordering::Relaxed);
         }
-        let dead = here.lane.is_dead();
-        if dead {
+        let rank = here.lane.rank;
+        if here.lane.is_dead() {
             self.lose(lane);
+            return None;
         }
-        !dead
+        Some(rank)
     }
 
     /// The goals that are next are of this lane, whose rank this is.
@@ -218,20 +219,22 @@ impl Worker {
             self.abi.made_ready - since.made_ready + (self.statistics.resumptions - since.resumptions);
         self.count_from_here();
         let words = (self.abi.heap as usize).saturating_sub(since.heap) as u64 / 8;
-        if let Some(lane) = self.counted(lane) {
-            lane.shoen.tally.wait(suspended - resumed as i64);
-            self.count_words(&lane.shoen, words);
+        let Some(here) = self.lane(lane).filter(|here| !here.lane.daemons) else { return };
+        let (shoen, waiting) = (&here.lane.shoen, suspended - resumed as i64);
+        if waiting != 0 {
+            shoen.tally.wait(waiting);
+        }
+        if words != 0 && shoen.count_words(words) {
+            let shoen = shoen.clone();
+            self.note_exhausted(&shoen);
         }
     }
     /// X18.
-    fn count_words(&mut self, shoen: &Arc<Shoen>, words: u64) {
-        let mut counted = Some(shoen);
-        while let Some(shoen) = counted {
-            if shoen.count_words(words) {
-                self.note_news(shoen.clone(), News::Event("resource_low"));
-                self.order_stop();
-            }
-            counted = shoen.parent.as_ref();
+    #[cold]
+    fn note_exhausted(&mut self, shoen: &Arc<Shoen>) {
+        for shoen in shoen.outwards().filter(|shoen| shoen.is_exhausted()) {
+            self.note_news(shoen, News::Event("resource_low"));
+            self.order_stop();
         }
     }
     /// X19: somebody has stopped a shoen.

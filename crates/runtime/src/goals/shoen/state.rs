@@ -2,6 +2,7 @@
 
 mod away;
 mod kinds;
+mod known;
 mod losses;
 mod tally;
 
@@ -13,6 +14,8 @@ use crate::reports::outcome::ProgramError;
 use away::Away;
 pub(super) use kinds::name;
 pub(crate) use kinds::{KINDS, kind_bit};
+pub(super) use known::Here;
+use known::Known;
 use losses::Losses;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -23,9 +26,6 @@ use term::abi::{Position, PredicateId};
 
 /// The highest number of a lane: those above are priorities, and that of what is for other nodes.
 const FIRST_LANE: i64 = -2;
-
-/// Lanes without ready goals that a worker remembers.
-const REMEMBERED: usize = 64;
 
 /// A shoen.
 #[derive(Debug)]
@@ -128,10 +128,22 @@ impl Shoen {
         self.words_max.store(all.saturating_add(left).saturating_add(words), SeqCst);
         self.exhausted.store(false, SeqCst);
     }
-    /// X18: its goals have allocated words. True once if they are too many: then they stop (X19).
+    /// X18: its goals have allocated words, and so have those of shoens around it. True if they may be too many in one
+    /// of these.
     pub(super) fn count_words(&self, words: u64) -> bool {
-        let most = self.words_max.load(Relaxed);
-        let all = self.words.fetch_add(words, Relaxed) + words;
+        let (mut shoen, mut many) = (self, false);
+        loop {
+            let all = shoen.words.fetch_add(words, Relaxed) + words;
+            many |= all > shoen.words_max.load(Relaxed);
+            match &shoen.parent {
+                Some(parent) => shoen = parent,
+                None => return many,
+            }
+        }
+    }
+    /// X18: true once if its goals have allocated too many words: then they stop (X19).
+    pub(super) fn is_exhausted(&self) -> bool {
+        let (all, most) = (self.words(), self.words_max.load(Relaxed));
         let ends = all > most && self.words_max.compare_exchange(most, u64::MAX, SeqCst, SeqCst).is_ok();
         if ends {
             self.exhausted.store(true, SeqCst);
@@ -408,7 +420,7 @@ impl Shoens {
     }
     /// The same; said once.
     pub(crate) fn take_deserted(&self) -> bool {
-        self.deserted.swap(false, SeqCst)
+        self.has_deserted() && self.deserted.swap(false, SeqCst)
     }
     /// The variables at the ends of all reports, and goals that are parked: roots of the collector.
     pub(crate) fn roots(&self, mut then: impl FnMut(&mut [Word])) {
@@ -466,14 +478,6 @@ pub(crate) struct Told {
     pub(crate) depth: u32,
 }
 
-/// A lane, as a worker knows it.
-#[derive(Debug)]
-pub(super) struct Here {
-    pub(super) lane: Arc<Lane>,
-    /// Segments, buckets and other places in which this worker has ready goals of it.
-    pub(super) places: usize,
-}
-
 /// X13: what a worker had done when its running lane's goals were last counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Since {
@@ -498,7 +502,7 @@ pub(super) enum News {
 /// What one worker knows of lanes.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
-    pub(super) here: FxHashMap<i64, Here>,
+    pub(super) here: Known,
     pub(super) since: Since,
     /// How often shoens had got orders when it last looked.
     pub(super) orders: u64,
@@ -522,15 +526,12 @@ impl Lanes {
         }
     }
     /// What a lane means; `None` if its goals are dropped.
+    #[inline(always)]
     pub(super) fn lane(&mut self, shoens: &Shoens, number: i64) -> Option<&mut Here> {
-        if !self.here.contains_key(&number) {
-            let lane = shoens.lane(number)?;
-            if self.here.len() >= REMEMBERED {
-                self.here.retain(|_, here| here.places > 0);
-            }
-            self.here.insert(number, Here { lane, places: 0 });
+        if self.here.get(number).is_none() {
+            return Some(self.here.insert(number, shoens.lane(number)?));
         }
-        self.here.get_mut(&number)
+        self.here.get_mut(number)
     }
     /// X11: the rank of a lane, or the priority.
     pub(crate) fn rank_of(&mut self, shoens: &Shoens, lane: i64) -> i64 {
@@ -558,7 +559,7 @@ impl Lanes {
     }
     /// Whether the goals of the running lane are dropped.
     pub(crate) fn gives_up(&self, lane: i64) -> bool {
-        self.here.get(&lane).is_some_and(|here| here.lane.is_dead())
+        self.here.get(lane).is_some_and(|here| here.lane.is_dead())
     }
     /// X18: the nursery is empty, and begins there.
     pub(crate) fn begin_nursery(&mut self, base: usize) {
