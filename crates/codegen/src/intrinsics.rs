@@ -44,8 +44,6 @@ struct Element {
     index: Value,
     store: Value,
     length: Value,
-    /// The handle's word that tells versions apart.
-    version: Value,
 }
 
 impl Lower<'_, '_> {
@@ -171,10 +169,13 @@ impl Lower<'_, '_> {
                 vec![length]
             }
             Intrinsic::Element(class) => {
-                let element = self.element(inputs, class, slow);
+                let object = self.handle(inputs[0], class, slow);
+                let index = self.integer(inputs[1], slow);
+                let version = self.newest(object, slow);
+                let element = self.element(object, index, Some(version), slow);
                 let value =
                     if class == VECTOR { self.vector_slot(&element).1 } else { self.string_slot(&element).1 };
-                self.still(element.object, element.version, slow);
+                self.still(object, version, slow);
                 if outputs == 2 { vec![value, element.object] } else { vec![value] }
             }
             Intrinsic::SetElement(class) => self.set_element(inputs, class, outputs, slow),
@@ -281,18 +282,18 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Inputs object and index, tested.
-    fn element(&mut self, inputs: &[Operand], class: ClassId, slow: Block) -> Element {
-        let object = self.handle(inputs[0], class, slow);
-        let index = self.integer(inputs[1], slow);
-        let version = self.newest(object, slow);
+    /// An element of the newest version, or a literal, if the index is inside. `version`: the one that was seen, where
+    /// others may change it.
+    fn element(&mut self, object: Value, index: Value, version: Option<Value>, slow: Block) -> Element {
         let length = self.load(object, at(HANDLE_VALUE));
         let store = self.load(object, at(HANDLE_STORE));
-        // The length of another version would let the index go anywhere.
-        self.still(object, version, slow);
+        if let Some(version) = version {
+            // The length of another version would let the index go anywhere.
+            self.still(object, version, slow);
+        }
         let outside = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, length);
         self.unless(outside, slow);
-        Element { object, index, store, length, version }
+        Element { object, index, store, length }
     }
 
     /// A vector element's address (minus `at(1)`) and value.
@@ -315,14 +316,18 @@ impl Lower<'_, '_> {
     /// meanwhile: so the order of the stores matters (V2 of the runtime's `versions`).
     fn set_element(&mut self, inputs: &[Operand], class: ClassId, outputs: usize, slow: Block) -> Vec<Value> {
         let code = if class == STRING { Some(self.character(inputs[2], slow)) } else { None };
-        let element = self.element(inputs, class, slow);
-        let literal = self.b.ins().icmp_imm_s(IntCC::NotEqual, element.version, NEWEST.bits() as i64);
-        self.unless(literal, slow);
+        let object = self.handle(inputs[0], class, slow);
+        let index = self.integer(inputs[1], slow);
+        // V1 of the runtime's `vectors`: nobody else changes it.
+        self.unless_public(object, Tag::Object, slow);
+        let version = self.load(object, at(HANDLE_INDEX));
+        let other = self.b.ins().icmp_imm_s(IntCC::NotEqual, version, NEWEST.bits() as i64);
+        self.unless(other, slow);
+        let element = self.element(object, index, None, slow);
         let heap = self.heap_now();
         let limit = self.worker_field(field!(limit));
         let full = self.b.ins().icmp(IntCC::UnsignedGreaterThan, heap, limit);
         self.unless(full, slow);
-        self.unless_public(element.object, Tag::Object, slow);
 
         let header = self.word(object_header(class, HANDLE_SIZE));
         let newest = self.word(NEWEST);

@@ -2,6 +2,7 @@
 //! folder for each processor.
 
 use crate::helpers::Helper;
+use crate::options::Workers;
 use cranelift_codegen::binemit::Reloc;
 
 /// Where the goals of one predicate begin in a component's code.
@@ -32,7 +33,7 @@ pub(crate) trait Processor: Default {
     /// place.
     fn thunk(&mut self, helper: Helper, vectors: bool) -> u32;
     /// The routines that end a reduction, by the numbers of [`Leave`](crate::helpers::Leave).
-    fn leaves(&mut self) -> Vec<u32>;
+    fn leaves(&mut self, workers: Workers) -> Vec<u32>;
     /// `extern "C" fn(worker, entry) -> status`: from Rust into generated code. Answers its place.
     fn enter(&mut self) -> u32;
     /// An entry of a component with several: what its code expects of registers. Answers its place, and where the

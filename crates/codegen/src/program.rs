@@ -3,7 +3,7 @@
 use crate::helpers::{Helper, Leave};
 use crate::image::{Code, Image};
 use crate::lower::{self, Environment, SPACE_HELPER, SPACE_LEAVE, SPACE_PIECE, Whole};
-use crate::options::Options;
+use crate::options::{Options, Workers};
 use crate::pieces::Pieces;
 use crate::places::CodePlace;
 use crate::processor::{Processor, Start};
@@ -257,13 +257,13 @@ struct Linker {
 }
 
 impl Linker {
-    fn new() -> Linker {
+    fn new(workers: Workers) -> Linker {
         let mut out = Target::default();
         // Behind them those for components with floats (G2).
         let helpers =
             [false, true].into_iter().flat_map(|vectors| Helper::ALL.map(|helper| (helper, vectors)));
         let helpers = helpers.map(|(helper, vectors)| out.thunk(helper, vectors)).collect();
-        let leaves = out.leaves();
+        let leaves = out.leaves(workers);
         Linker { out, helpers, leaves, entries: Vec::new(), pending: Vec::new() }
     }
 
@@ -346,7 +346,7 @@ impl Linker {
 pub fn generate(program: &Program, known: &[Builtin], options: &Options) -> Result<Image, GenerateError> {
     let environment = Environment::new(program, known, options);
     let compiled = compile_all(&environment, program)?;
-    Linker::new().link(&compiled)
+    Linker::new(options.workers).link(&compiled)
 }
 
 /// The code of a program as text, component by component.

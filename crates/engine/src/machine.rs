@@ -208,6 +208,7 @@ fn node_options(settings: &Settings, workers: u32, place: NodePlace) -> runtime:
         ticks,
         balance: settings.nodes.balance,
         schedule: settings.schedule,
+        without: settings.without,
         ..runtime::worker::Options::alone(workers as usize)
     }
 }
@@ -282,7 +283,7 @@ impl Machine {
             beside,
             job,
             atoms_in_common,
-            identities: settings.nodes.identities,
+            identities: settings.nodes.identities(),
             elsewhere,
             one_clock: true,
             model,
@@ -327,10 +328,10 @@ impl Machine {
         self.job.take().into_iter().for_each(Job::leave);
     }
 
-    /// The process is about to end. The system takes memory back at once, so it is not freed piece by piece, unless
-    /// threads use it or others wait for it.
+    /// The process is about to end. The system takes memory back at once, so it is not freed piece by piece, and the
+    /// threads of other workers, which rest, are not waited for; unless other nodes are there.
     pub fn end(self) {
-        if self.job.is_none() && self.others.is_empty() && self.node.worker_count() == 1 {
+        if self.job.is_none() && self.others.is_empty() {
             std::mem::forget(self);
         }
     }

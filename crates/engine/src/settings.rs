@@ -34,6 +34,8 @@ pub struct Settings {
     pub schedule: Option<u64>,
     /// The weight above which a predicate becomes several native functions (to find bugs in Fifth).
     pub pieces: Option<u32>,
+    /// Rules of the load balance that do not hold, to measure what each is worth.
+    pub without: runtime::worker::Without,
 }
 
 /// How many nodes run a program, each with a heap of its own, and how they work together.
@@ -41,7 +43,8 @@ pub struct Settings {
 pub struct Nodes {
     /// From 1 to [`NODES_MAX`]; of a simulated machine its own number counts.
     pub count: u32,
-    /// Ready goals may move to nodes that have none.
+    /// Ready goals may move to nodes that have none. Then structures have identities, too: many goals that move read
+    /// the same ones.
     pub balance: bool,
     /// Structures have an identity when they are sent again or are large: a node that has a copy reads it no more.
     pub identities: bool,
@@ -51,6 +54,13 @@ pub struct Nodes {
     pub check: Option<u64>,
     /// A node of a simulated machine that dies, but for the first (to find bugs in Fifth).
     pub crash: Option<distribution::Crash>,
+}
+
+impl Nodes {
+    /// Whether structures have identities.
+    pub(crate) fn identities(&self) -> bool {
+        self.identities || self.balance
+    }
 }
 
 impl Default for Nodes {

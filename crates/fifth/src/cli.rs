@@ -11,6 +11,7 @@ use crate::nodes::Nodes;
 use crate::workers::Workers;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::{Settings, Simulate};
+use runtime::worker::Without;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tools::{DOC_HELP, FMT_HELP, NEW_HELP, TEST_HELP};
@@ -270,6 +271,9 @@ pub(crate) struct Running {
     /// The weight above which a predicate becomes several native functions (to find bugs in Fifth).
     #[arg(long, hide = true, value_name = "WEIGHT", require_equals = true)]
     pub(crate) pieces: Option<u32>,
+    /// Rules of the load balance that do not hold, to measure what each is worth (docs/balance.md).
+    #[arg(long, hide = true, value_name = "RULE,..", require_equals = true)]
+    pub(crate) without: Option<Without>,
 }
 
 impl Running {
@@ -289,6 +293,7 @@ impl Running {
             check_heap: None,
             schedule: None,
             pieces: None,
+            without: None,
         }
     }
 
@@ -306,6 +311,7 @@ impl Running {
             check_heap: self.check_heap,
             schedule: self.schedule,
             pieces: self.pieces,
+            without: self.without.unwrap_or_default(),
         };
         let alone = job::size() == 1 && settings.node_count() == 1;
         settings.workers = self.workers.number(alone)?;

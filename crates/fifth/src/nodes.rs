@@ -15,7 +15,8 @@ pub(crate) struct Nodes {
     #[arg(value_parser = number::within("the number of nodes", 1..=NODES_MAX))]
     pub(crate) count: u32,
     /// Lets ready goals move to nodes that have none, without `@node(any)`. Of predicates that are placed with
-    /// `@node(N)` none moves. Answers are the same; of one node it changes nothing. See docs/balance.md.
+    /// `@node(N)` none moves. Answers are the same; of one node it changes nothing. It implies `--structure-ids`. See
+    /// docs/balance.md.
     #[arg(long)]
     pub(crate) balance: bool,
     /// Gives structures an identity when they are sent again or have more than 32 words: a node that has a copy does

@@ -259,7 +259,7 @@ pub struct WorkerAbi {
     pub limit_after: usize,
     /// C8: leads to a byte that is not 0 if the outside world wants attention.
     pub woken: *const u8,
-    /// C8: the same of other workers; null if there are none. Then `turn_left` is not looked at.
+    /// C8: the same of other workers. Code for one worker alone looks neither there nor at `turn_left`.
     pub poked: *const u8,
     /// C8: how many times goals may still be made ready until `attend` is to think of where they go.
     pub turn_left: i64,

@@ -3,7 +3,7 @@
 //! simulated network, with `--messages`, what goes between threads and processes, with `--dsm`, shared memory, with
 //! `--nodes`, KL1 on several nodes, with `--live`, how soon a run hears the world outside, with `--library`, programs
 //! that use the library, with `--connections`, a web server with many connections, with `--default`, what more than one
-//! worker brings.
+//! worker brings, and with `--ablate`, what each rule of its balance does.
 //!
 //! Times are CPU seconds (user + system) of the whole process, compilation of the program included. The yardstick
 //! (`benches/yardstick.c`, `cc -O2`) carries figures from one machine to another: `benches/klic.csv` holds KLIC's
@@ -59,6 +59,9 @@ pub(crate) struct Options {
     /// What the default number of workers brings, beside one worker: wall seconds of the programs in benches/.
     #[arg(long = "default", conflicts_with_all = ["baseline", "json", "network", "messages", "dsm", "nodes", "live", "library", "connections"])]
     default_workers: bool,
+    /// What each rule of the load balance is worth: programs with the default, and without each rule.
+    #[arg(long, conflicts_with_all = ["baseline", "json", "network", "messages", "dsm", "nodes", "live", "library", "connections", "default_workers"])]
+    ablate: bool,
     /// An executable of Fifth, in place of one that is built.
     #[arg(long, conflicts_with_all = ["messages", "dsm", "nodes", "network"])]
     fifth: Option<PathBuf>,
@@ -118,6 +121,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<()> {
     if options.connections {
         println!("machine: {}", machine());
         return connections::run(root, &options.fifth(root)?, options.rounds);
+    }
+    if options.ablate {
+        println!("machine: {}", machine());
+        return workers::ablate(root, &options.fifth(root)?, options.filter.as_deref(), options.rounds);
     }
     if options.default_workers {
         println!("machine: {}", machine());

@@ -1,5 +1,6 @@
 //! How generated code makes a resumed goal ready (C8 of `term::abi`), written by hand like all of `stubs`.
 
+use crate::options::Workers;
 use crate::x86::assembler::Assembler;
 use std::mem::offset_of;
 use term::abi::{PRIVATE_BYTES, SPENT_ARITIES, WorkerAbi};
@@ -18,25 +19,21 @@ const HEADER: i64 = object_header(SUSPENSION, SUSPENSION_ARGS - 1).bits() as i64
 impl Assembler {
     /// Takes the goal in `abi.resumed` onto the goal stack and starts it. If that is not all there is to do, goes on
     /// behind this; then nothing has happened but that the limit may be restored.
-    pub(crate) fn attend(&mut self) {
+    pub(crate) fn attend(&mut self, workers: Workers) {
         let mut refused = self.look_at_record();
         self.put_field(&[0x48, 0x89, 0x87], offset_of!(WorkerAbi, limit)); // mov [rdi+limit], rax
         self.put_field(&[0x4c, 0x8b, 0x97], offset_of!(WorkerAbi, woken)); // mov r10, [rdi+woken]
         self.put(&[0x41, 0x80, 0x3a, 0]); // cmp byte [r10], 0
         refused.push(self.jump_ahead(&[0x0f, 0x85])); // jne
-        self.put_field(&[0x48, 0x83, 0xbf], offset_of!(WorkerAbi, poked)); // cmp [rdi+poked], 0
-        self.put(&[0]);
-        let crowd = self.jump_ahead(&[0x0f, 0x85]); // jne
-        let alone = self.place();
+        if workers == Workers::Several {
+            self.put_field(&[0x4c, 0x8b, 0x97], offset_of!(WorkerAbi, poked)); // mov r10, [rdi+poked]
+            self.put(&[0x41, 0x80, 0x3a, 0]); // cmp byte [r10], 0
+            refused.push(self.jump_ahead(&[0x0f, 0x85])); // jne
+            self.put_field(&[0x48, 0x83, 0xaf], offset_of!(WorkerAbi, turn_left)); // sub [rdi+turn_left], 1
+            self.put(&[1]);
+            refused.push(self.jump_ahead(&[0x0f, 0x88])); // js
+        }
         self.take_goal();
-
-        self.land(crowd);
-        self.put_field(&[0x4c, 0x8b, 0x97], offset_of!(WorkerAbi, poked)); // mov r10, [rdi+poked]
-        self.put(&[0x41, 0x80, 0x3a, 0]); // cmp byte [r10], 0
-        refused.push(self.jump_ahead(&[0x0f, 0x85])); // jne
-        self.put_field(&[0x48, 0x83, 0xaf], offset_of!(WorkerAbi, turn_left)); // sub [rdi+turn_left], 1
-        self.put(&[1]);
-        self.jump_back(&[0x0f, 0x89], alone); // jns
         refused.into_iter().for_each(|jump| self.land(jump));
     }
 

@@ -12,6 +12,7 @@ mod shortcuts;
 mod stubs;
 
 use crate::helpers::Helper;
+use crate::options::Workers;
 use crate::processor::{Processor, Start};
 pub(crate) use assembler::Assembler;
 use cranelift_codegen::binemit::Reloc;
@@ -32,8 +33,8 @@ impl Processor for Assembler {
     fn thunk(&mut self, helper: Helper, vectors: bool) -> u32 {
         self.put_thunk(helper, vectors)
     }
-    fn leaves(&mut self) -> Vec<u32> {
-        self.put_leaves()
+    fn leaves(&mut self, workers: Workers) -> Vec<u32> {
+        self.put_leaves(workers)
     }
     fn enter(&mut self) -> u32 {
         self.put_enter()

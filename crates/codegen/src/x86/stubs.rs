@@ -11,6 +11,7 @@
 //! - *leave* routines: where a reduction ends in the scheduler's or a helper's hands.
 
 use crate::helpers::{ANSWER, HELPERS, Helper, Leave, SLOTS, operand};
+use crate::options::Workers;
 use crate::x86::assembler::{Assembler, CELL};
 use std::mem::offset_of;
 use term::abi::{Helpers, PRIVATE_BYTES, SPENT_ARITIES, Status, WorkerAbi};
@@ -111,8 +112,8 @@ impl Assembler {
     }
 
     /// All tail functions that end a reduction, by number.
-    pub(crate) fn put_leaves(&mut self) -> Vec<u32> {
-        let mut leaves = Leave::FIRST.map(|leave| self.leave(leave)).to_vec();
+    pub(crate) fn put_leaves(&mut self, workers: Workers) -> Vec<u32> {
+        let mut leaves = Leave::FIRST.map(|leave| self.leave(leave, workers)).to_vec();
         let suspend = leaves[Leave::Suspend(SPENT_ARITIES).number()];
         for arity in 0..SPENT_ARITIES {
             let one = self.suspend_one(arity, suspend);
@@ -230,10 +231,10 @@ impl Assembler {
     }
 
     /// A tail function that ends a reduction.
-    fn leave(&mut self, leave: Leave) -> u32 {
+    fn leave(&mut self, leave: Leave, workers: Workers) -> u32 {
         let start = self.next_line();
         if leave == Leave::Poll {
-            self.attend();
+            self.attend(workers);
         }
         self.store_state();
         let status = match leave {

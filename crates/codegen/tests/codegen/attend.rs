@@ -2,7 +2,7 @@
 
 use crate::machine::{AT, FIRST, Machine, block, entry, goal, pointer, r, v};
 use crate::programs::blocks;
-use codegen::Options;
+use codegen::{Options, Workers};
 use compiler::ir::{Component, End, Op, Operand};
 use term::abi::PredicateId;
 use term::layout::{GENERATOR, HOOK, RESUMED, SUSPENSION, SUSPENSION_ARGS};
@@ -26,14 +26,15 @@ fn component(predicate: u32, arity: u32, ops: Vec<Op>) -> Component {
 
 /// A machine whose running goal is interrupted because one of `arity` arguments was resumed: its record, and the
 /// variable that it binds.
-fn resumed(arity: u32) -> (Machine, Word, Option<Word>) {
+fn resumed(arity: u32, workers: Workers) -> (Machine, Word, Option<Word>) {
     let bind = (arity > 0).then(|| {
         let elements = (0..arity - 1).map(v).collect();
         let vector = Op::Vector { dst: r(arity), elements };
         [vector, Op::Unify { a: v(arity - 1), b: v(arity), at: AT }]
     });
     let waiting = component(WAITING, arity, bind.into_iter().flatten().collect());
-    let mut m = Machine::new(vec![component(RUNNING, 0, Vec::new()), waiting], &Options::default());
+    let options = Options { workers, ..Options::default() };
+    let mut m = Machine::new(vec![component(RUNNING, 0, Vec::new()), waiting], &options);
     let out = (arity > 0).then(|| m.variable());
     let arguments = (1..arity.max(1)).map(|number| Word::small(number.into())).chain(out);
     let mut words = vec![object_header(SUSPENSION, SUSPENSION_ARGS - 1 + arity as usize), UNBOUND];
@@ -44,6 +45,8 @@ fn resumed(arity: u32) -> (Machine, Word, Option<Word>) {
     m.worker.priority = 7;
     m.worker.limit_after = m.worker.limit();
     m.worker.woken = (&raw const NO).cast();
+    m.worker.poked = (&raw const NO).cast();
+    m.worker.turn_left = i64::MAX;
     m.worker.set_limit(0);
     (m, record, out)
 }
@@ -53,8 +56,9 @@ static YES: u8 = 1;
 
 #[test]
 pub(crate) fn a_resumed_goal_runs_without_the_runtime_and_its_record_is_spent() {
-    for arity in 0..12 {
-        let (mut m, record, out) = resumed(arity);
+    let cases = (0..12).flat_map(|arity| [(arity, Workers::One), (arity, Workers::Several)]);
+    for (arity, workers) in cases {
+        let (mut m, record, out) = resumed(arity, workers);
         m.worker.spent[arity as usize] = 0x4440;
         let limit = m.worker.limit_after;
         assert_eq!(m.solve(RUNNING, &[]), 1, "{arity}");
@@ -75,7 +79,7 @@ pub(crate) fn a_resumed_goal_runs_without_the_runtime_and_its_record_is_spent() 
 #[test]
 fn with_other_workers_it_does_so_until_the_runtime_is_to_think_of_where_goals_go() {
     for (turn_left, poked, ready) in [(1, &NO, 1), (0, &NO, 0), (1, &YES, 0)] {
-        let (mut m, _, _) = resumed(2);
+        let (mut m, _, _) = resumed(2, Workers::Several);
         m.worker.poked = (&raw const *poked).cast();
         m.worker.turn_left = turn_left;
         m.solve(RUNNING, &[]);
@@ -100,7 +104,7 @@ pub(crate) fn all_else_is_left_to_the_runtime() {
         ("not private", |m, _| m.worker.set_private_base(m.worker.heap as usize)),
     ];
     for (why, change) in changes {
-        let (mut m, record, out) = resumed(2);
+        let (mut m, record, out) = resumed(2, Workers::One);
         change(&mut m, record);
         let before = m.words(record, 7);
         m.solve(RUNNING, &[]);
@@ -109,7 +113,7 @@ pub(crate) fn all_else_is_left_to_the_runtime() {
         assert_eq!(m.words(record, 7), before, "{why}");
         assert_eq!(out.map(|out| m.value(out)), out, "{why}");
     }
-    let (mut m, _, _) = resumed(12);
+    let (mut m, _, _) = resumed(12, Workers::One);
     m.solve(RUNNING, &[]);
     assert_eq!(m.worker.made_ready, 0, "many arguments");
 }

@@ -9,7 +9,9 @@
 //! program ends: a node asks at its first rest, and then at the second, fourth, eighth since it got a goal.
 //!
 //! Which goals pay is learned by predicate: who gets one tells how long it ran, and compares that with the messages
-//! that went and came meanwhile. Of a predicate whose goals were not worth it more often than they were, no more go.
+//! that went and came meanwhile. Of a predicate whose goals were not worth it more often than they were, none go for a
+//! while; then one is tried. While it is in vain, each pause is twice as long as the one before: what is old now may be
+//! larger than what was old then.
 //!
 //! Invariants:
 //! - H1 A node asks others, never itself, and remembers each that asked once.
@@ -30,6 +32,9 @@ use std::collections::VecDeque;
 const WORTH: u64 = 10;
 /// Gifts in vain of a predicate, less those that paid, from which on its goals stay.
 const IN_VAIN: i32 = 3;
+/// Turns in which goals were reduced for which they stay at first, and doublings of that, at most.
+const PAUSE: u64 = 4;
+const PAUSES_MAX: u32 = 10;
 /// Gifts that paid, at most, that count for a predicate.
 const PAID_MAX: i32 = 8;
 /// After looks in vain, at most 2 to this power of turns until the next.
@@ -44,6 +49,24 @@ struct Account {
     traffic: u64,
     /// For how long this node has reduced since then.
     time: u64,
+}
+
+/// What is known of a predicate's gifts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lesson {
+    /// Those that paid, less those that did not.
+    score: i32,
+    /// The turn at which one may be tried although they did not pay, and how often that was in vain.
+    tried_at: u64,
+    in_vain: u32,
+}
+
+impl Lesson {
+    /// None goes for a while, from this turn on; then one.
+    fn pause(&mut self, turn: u64) {
+        self.tried_at = turn + (PAUSE << self.in_vain);
+        self.in_vain = (self.in_vain + 1).min(PAUSES_MAX);
+    }
 }
 
 /// What a node knows of who wants goals.
@@ -68,8 +91,10 @@ pub(crate) struct Balance {
     /// Turns until it looks again whether there is one for them, and looks in vain in a row.
     left_out: u32,
     in_vain: u32,
-    /// By predicate: gifts that paid, less those that did not.
-    scores: FxHashMap<u32, i32>,
+    /// Turns in which goals were reduced.
+    turns: u64,
+    /// By predicate.
+    lessons: FxHashMap<u32, Lesson>,
     account: Option<Account>,
 }
 
@@ -89,7 +114,8 @@ impl Balance {
             askers: VecDeque::new(),
             left_out: 0,
             in_vain: 0,
-            scores: FxHashMap::default(),
+            turns: 0,
+            lessons: FxHashMap::default(),
             account: None,
         }
     }
@@ -160,6 +186,7 @@ impl Balance {
 
     /// After a turn in which goals were reduced: for whom one is to be looked for.
     pub(crate) fn asker(&mut self) -> Option<NodeId> {
+        self.turns += 1;
         let asker = *self.askers.front()?;
         if self.left_out > 0 {
             self.left_out -= 1;
@@ -177,14 +204,30 @@ impl Balance {
             self.left_out = (1 << self.in_vain) - 1;
         }
     }
-    /// Goals of this predicate did not pay.
+    /// Goals of this predicate did not pay, and it is not time to try one.
     pub(crate) fn stays(&self, predicate: u32) -> bool {
-        self.scores.get(&predicate).is_some_and(|&score| score <= -IN_VAIN)
+        let lesson = self.lessons.get(&predicate);
+        lesson.is_some_and(|lesson| lesson.score <= -IN_VAIN && self.turns < lesson.tried_at)
+    }
+    /// A goal of this predicate goes.
+    pub(crate) fn gave(&mut self, predicate: u32) {
+        if let Some(lesson) = self.lessons.get_mut(&predicate).filter(|lesson| lesson.score <= -IN_VAIN) {
+            // One at a time.
+            lesson.pause(self.turns);
+        }
     }
     /// What became of a gift of this node.
     pub(crate) fn gained(&mut self, predicate: u32, much: bool) {
-        let score = self.scores.entry(predicate).or_default();
-        *score = if much { (*score + 1).min(PAID_MAX) } else { (*score - 1).max(-IN_VAIN) };
+        let lesson = self.lessons.entry(predicate).or_default();
+        if much {
+            lesson.score = (lesson.score + 1).min(PAID_MAX);
+            lesson.in_vain = 0;
+        } else {
+            lesson.score = (lesson.score - 1).max(-IN_VAIN);
+            if lesson.score <= -IN_VAIN && lesson.in_vain == 0 {
+                lesson.pause(self.turns);
+            }
+        }
     }
 
     /// A goal has come as a gift. `traffic`: messages that this node has sent and received until now.
@@ -311,6 +354,29 @@ mod tests {
         }
         assert!(giver.stays(7) && !giver.stays(8));
         assert!(taker.close(0).is_none());
+    }
+
+    #[test]
+    fn after_ever_longer_pauses_one_goal_of_such_a_predicate_is_tried() {
+        let mut balance = balance(0, 2);
+        (0..IN_VAIN).for_each(|_| balance.gained(7, false));
+        let mut pauses = Vec::new();
+        for _ in 0..4 {
+            let begin = balance.turns;
+            while balance.stays(7) {
+                balance.asker();
+            }
+            pauses.push(balance.turns - begin);
+            balance.gave(7);
+            assert!(balance.stays(7));
+            balance.gained(7, false);
+        }
+        assert_eq!(pauses, [PAUSE, 2 * PAUSE, 4 * PAUSE, 8 * PAUSE]);
+        // The next one pays: others may go at once, and pauses begin anew.
+        balance.gained(7, true);
+        assert!(!balance.stays(7));
+        balance.gained(7, false);
+        assert_eq!(balance.lessons[&7].tried_at - balance.turns, PAUSE);
     }
 
     #[test]

@@ -184,6 +184,7 @@ impl Reducer<'_> {
         let spare = terms.take_spare(to.0, |predicate| balance.stays(predicate.0));
         balance.looked(to, spare.is_some());
         let Some(goal) = spare else { return false };
+        balance.gave(goal.predicate.0);
         debug_assert!(!self.holds_back, "J5: a node that holds back gives no goal away");
         let values = terms.predicates().get(goal.predicate).awaits;
         let how = How { values, levels: GIFT_LEVELS, gift: true, white: 0 };

@@ -37,6 +37,8 @@ struct Before {
     busy: usize,
     /// Bytes that the one of them that filled least has in use.
     least: usize,
+    /// Nobody had to be stopped: the leader is alone, or all others rest.
+    alone: bool,
     /// Words of survivor areas.
     survivors: usize,
     /// Bytes of allocation and of records that were used again since the last collection.
@@ -80,7 +82,8 @@ impl Before {
         let work = used + reused * RECORD_BYTES;
         let little = kept <= work / 8 / STAYS_YOUNG_PART;
         let old = (old_words(shared), in_use);
-        Before { major, nursery, expected, used, busy, least, survivors, work, little, old }
+        let alone = crew.with(me, |worker| worker.is_alone());
+        Before { major, nursery, expected, used, busy, least, alone, survivors, work, little, old }
     }
     fn plan(&self, shared: &Shared, checked: bool) -> Plan {
         let ages = lock(&shared.policy).ageing.next(self.major, self.little, checked);
@@ -111,7 +114,7 @@ impl Before {
         // Of several workers' nurseries little that survives may be needed: a stream of which one cons is old lives.
         // One worker gains by larger ones.
         let grown_for = if crew.len() > 1 { self.work } else { self.used };
-        policy.collected((done.copied, done.took), grown_for, (most, largest))
+        policy.collected((done.copied, done.took), grown_for, self.alone, (most, largest))
     }
 }
 

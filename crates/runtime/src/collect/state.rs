@@ -2,7 +2,7 @@
 //!
 //! | what | rule |
 //! |---|---|
-//! | the first nursery | half a core's second-level cache; twice that with several workers |
+//! | the first nursery | half a core's second-level cache; twice that where several workers must be stopped |
 //! | it doubles | while much of it survives: a larger one gives objects more time to die |
 //! | it halves | when little has survived for long |
 //! | nurseries together | twice what one worker would have, or what is old beyond 64 MB |
@@ -120,7 +120,7 @@ impl Ageing {
 /// What is remembered from one collection to the next.
 #[derive(Debug)]
 pub(crate) struct Policy {
-    /// Bytes of the nursery of a worker that fills it: at least, and now.
+    /// Bytes of the nursery of a worker that fills it: at least where others must be stopped, and now.
     pub(super) least: usize,
     pub(super) nursery: usize,
     /// Bytes of all nurseries together otherwise, unless what is old beyond `MAJOR_MIN` is more.
@@ -200,15 +200,18 @@ pub(super) fn sharers(
 
 impl Policy {
     /// After a minor collection of `used` bytes of all nurseries: words that it `copied`, time that it `took`. A
-    /// nursery may have `most` bytes, and `largest` if that is seen to pay. Answers its bytes.
+    /// nursery may have `most` bytes, and `largest` if that is seen to pay. `alone`: nobody had to be stopped. Answers
+    /// its bytes.
     pub(super) fn collected(
         &mut self,
         (copied, took): (usize, Duration),
         used: usize,
+        alone: bool,
         (most, largest): (usize, usize),
     ) -> usize {
         (self.copied, self.took) = (copied, took);
         let (survived, before) = (copied * 8, self.nursery);
+        let least = if alone { NURSERY_MIN } else { self.least };
         let most = match self.ageing {
             Ageing { dies_later: true, .. } => largest,
             Ageing { at_once: 1.., .. } => most,
@@ -221,12 +224,12 @@ impl Policy {
             self.quiet_collections += 1;
             if self.quiet_collections >= SHRINK_AFTER {
                 self.quiet_collections = 0;
-                self.nursery = (self.nursery / 2).max(self.least);
+                self.nursery /= 2;
             }
         } else {
             self.quiet_collections = 0;
         }
-        self.nursery = self.nursery.min(most);
+        self.nursery = self.nursery.max(least).min(most);
         self.ageing.dies_later &= self.nursery > before;
         // Nothing becomes old from now on while they grow.
         self.major_wanted = self.ageing.dies_later && self.ageing.last == Ages::Second;
@@ -285,11 +288,23 @@ mod tests {
                 Ages::Never => (new + again, 0),
             };
             policy.ageing.seen(used >= most, used / 8, survivors / 8, (copied / 8, old / 8));
-            policy.collected((copied / 8, Duration::ZERO), used, (most, NURSERY_RANGE));
+            policy.collected((copied / 8, Duration::ZERO), used, true, (most, NURSERY_RANGE));
             survivors = copied - old;
             majors += usize::from(std::mem::take(&mut policy.major_wanted));
         }
         (policy.nursery, majors)
+    }
+    #[test]
+    fn nurseries_are_larger_where_others_must_be_stopped() {
+        let mut policy = Policy::new(2);
+        let quiet = |policy: &mut Policy, alone, times| {
+            let sizes = (policy.most, NURSERY_RANGE);
+            (0..times).map(|_| policy.collected((0, Duration::ZERO), policy.nursery, alone, sizes)).last()
+        };
+        assert_eq!(quiet(&mut policy, false, 2 * SHRINK_AFTER), Some(2 * NURSERY_MIN));
+        assert_eq!(quiet(&mut policy, true, SHRINK_AFTER - 1), Some(2 * NURSERY_MIN));
+        assert_eq!(quiet(&mut policy, true, SHRINK_AFTER), Some(NURSERY_MIN));
+        assert_eq!(quiet(&mut policy, false, 1), Some(2 * NURSERY_MIN));
     }
     #[test]
     fn what_one_worker_made_is_copied_by_one_unless_that_takes_long() {

@@ -67,6 +67,16 @@ impl Default for Shared {
     }
 }
 
+/// K2: a fence in all threads of the process. A system without it refuses, which is as good as it can be there.
+///
+/// The process says that it will use it when it first does: to say so takes 5 to 20 ms once there are several threads.
+fn fence_everywhere() {
+    if membarrier(MembarrierCommand::PrivateExpedited).is_err() {
+        let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
+        let _ = membarrier(MembarrierCommand::PrivateExpedited);
+    }
+}
+
 /// Asks a worker to look at its outside events; may be used from any thread and from signal handlers.
 #[derive(Clone, Debug, Default)]
 pub struct Waker {
@@ -83,7 +93,7 @@ impl Waker {
     pub(crate) fn wake_all(&self) {
         let all = || std::iter::once(self).chain(self.shared.others.get().into_iter().flatten());
         all().for_each(Waker::note);
-        let _ = membarrier(MembarrierCommand::PrivateExpedited);
+        fence_everywhere();
         all().for_each(Waker::lower);
     }
     /// K2, the first step.

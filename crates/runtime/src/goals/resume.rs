@@ -347,7 +347,7 @@ mod tests {
         assert_eq!((worker.abi.limit_after, worker.abi.limit()), (limit, limit));
         worker.spawn_at(crate::worker::PRIORITY_MAX, goal, &[Word::NIL]);
         assert_eq!((worker.abi.limit_after, allowed(worker)), (0, 0));
-        assert_eq!((worker.abi.woken, worker.abi.poked.is_null()), (worker.waker().flag(), true));
+        assert_eq!((worker.abi.woken, worker.abi.turn_left), (worker.waker().flag(), i64::MAX));
     }
     #[test]
     fn with_other_workers_it_does_while_goals_come_on_top() {

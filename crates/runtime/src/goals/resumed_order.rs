@@ -22,6 +22,7 @@
 use crate::goals::state::Place;
 use crate::goals::suspend::goal_arity;
 use crate::memory::ranges::{at, copy_few, move_words, read, write};
+use crate::sharing::rules::Rule;
 use crate::worker::Worker;
 use term::Word;
 use term::layout::{SUSPENSION_ARGS, SUSPENSION_PRIORITY};
@@ -63,7 +64,7 @@ impl Worker {
     }
     /// P9: whether what was resumed goes below.
     #[inline(always)]
-    fn goes_below(&mut self) -> bool {
+    pub(crate) fn goes_below(&mut self) -> bool {
         if self.abi.turn_left <= 0 {
             self.choose();
         }
@@ -73,7 +74,9 @@ impl Worker {
     #[cold]
     fn choose(&mut self) {
         let bytes = 8 * self.statistics.words_allocated + self.nursery_used() as u64;
-        self.goals.turns.choice.look(bytes);
+        let choice = &mut self.goals.turns.choice;
+        choice.look(bytes);
+        choice.below |= self.options.without.has(Rule::Both);
         self.abi.turn_left = self.goals.turns.choice.left.into();
         self.abi.limit_after = 0;
     }
@@ -172,7 +175,9 @@ impl Worker {
     #[cold]
     pub(crate) fn take_turn(&mut self, collected: bool) {
         let turns = &mut self.goals.turns;
-        if self.abi.heap as usize >= turns.due || collected {
+        if self.options.without.has(Rule::Turns) {
+            turns.due = usize::MAX;
+        } else if self.abi.heap as usize >= turns.due || collected {
             if !turns.places.is_empty() {
                 let place = turns.places.remove(0);
                 self.move_to_top(place);

@@ -24,7 +24,7 @@
 use crate::goals::abroad::OUTWARD;
 use crate::goals::shoen::is_lane;
 use crate::goals::state::{
-    BOTTOM_BYTES, BUCKET_BYTES, Goals, Key, NO_PRIORITY, SPARE_WORDS, STEP_BYTES, Segment, Turns,
+    BOTTOM_BYTES, BUCKET_BYTES, Choice, Goals, Key, NO_PRIORITY, SPARE_WORDS, STEP_BYTES, Segment, Turns,
 };
 use crate::memory::ranges::{at, copy_few, read, write, write_all};
 use crate::reports::outcome::{ErrorKind, ProgramError};
@@ -382,7 +382,7 @@ impl Worker {
         self.lanes = Default::default();
         self.goals.later.clear();
         self.goals.turns = Turns::NEW;
-        self.abi.turn_left = Turns::NEW.choice.left.into();
+        self.abi.turn_left = Choice::first_left(self.is_single());
         self.goals.polled.clear();
         self.goals.best = NO_PRIORITY;
         self.goals.marks.clear();

@@ -270,6 +270,10 @@ pub(crate) struct Choice {
 impl Choice {
     pub(crate) const NEW: Choice =
         Choice { below: false, left: ROUND, on_top: ROUND, rounds_left: 0, bytes: 0, each_on_top: 0 };
+    /// How often goals are made ready before the choice is thought of first: one worker has none.
+    pub(crate) fn first_left(single: bool) -> i64 {
+        if single { i64::MAX } else { Choice::NEW.left.into() }
+    }
     /// A round is over; `bytes` have been allocated since the worker began.
     #[cold]
     pub(super) fn look(&mut self, bytes: u64) {

@@ -269,7 +269,7 @@ impl Worker {
     /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
     pub(crate) fn poll_or_send(&mut self, variable: Word, maker: usize) {
         debug_assert!(maker != self.index, "B3: this worker makes it itself");
-        if !self.sharing.polls() {
+        if !self.sharing.polls(self.options.without) {
             return self.send_top_goal(maker);
         }
         let (priority, goal) = (self.abi.priority, self.pop_goal());

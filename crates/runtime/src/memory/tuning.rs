@@ -70,7 +70,7 @@ pub(crate) const LARGE_WORDS: usize = 1024;
 /// (`benches/paths.kl1`).
 pub(crate) use sizes::NURSERY_MAX;
 /// Bytes of the nursery of one worker at first, and at least: half of a core's second-level cache. Of several workers
-/// each has twice as much, as a stop of all costs more than some misses (`benches/gates.kl1`).
+/// that reduce each has twice as much, as a stop of all costs more than some misses (`benches/gates.kl1`).
 pub(crate) use sizes::NURSERY_MIN;
 /// Bytes of the nurseries of several workers together as long as larger ones are seen to pay (`benches/bintree.kl1`).
 pub(crate) const NURSERIES_PAYING_MAX: usize = 2 * NURSERY_RANGE;

@@ -17,6 +17,7 @@ use crate::node::home::Home;
 use crate::reports::outcome::{ErrorKind, RunOutcome};
 use crate::reports::profile::Doing;
 use crate::reports::trace::What;
+use crate::sharing::rules::{Rule, Without};
 use crate::sharing::tuning::{APPETITE_MAX, LITTLE_PATIENCE, LITTLE_WORK, MUCH_WORK, PATIENCE_MIN, POLL};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
@@ -231,13 +232,16 @@ pub(crate) struct Idle {
     /// The node is one of several, and nobody wakes its worker 0 for a message.
     several_nodes: bool,
     ticks: bool,
+    without: Without,
 }
 
 impl Idle {
     pub(crate) fn new(shared: &Shared, me: usize) -> Idle {
         let (crew, workers) = (shared.crew(), shared.crew().len());
-        let (waker, several_nodes, ticks) =
-            crew.with(me, |worker| (worker.waker(), worker.is_one_of_several_nodes(), worker.options.ticks));
+        let (waker, several_nodes, ticks, without) = crew.with(me, |worker| {
+            let options = &worker.options;
+            (worker.waker(), worker.is_one_of_several_nodes(), options.ticks, options.without)
+        });
         Idle {
             me,
             workers,
@@ -250,6 +254,7 @@ impl Idle {
             asking: true,
             several_nodes,
             ticks,
+            without,
         }
     }
     /// Worker 0 was woken, and has overlooked it (K2 of `waker`): it attends and does not rest.
@@ -281,12 +286,14 @@ impl Idle {
         }
         let sent_back = shared.crew().with(self.me, Worker::go_to_rest);
         let busy = since(self.busy_since);
-        if busy < LITTLE_WORK && !sent_back && self.appetite < APPETITE_MAX {
+        let appetite_max = if self.without.has(Rule::Appetite) { 1 } else { APPETITE_MAX };
+        if busy < LITTLE_WORK && !sent_back && self.appetite < appetite_max {
             // The oldest goals are the largest only as a rule: those below may be.
             self.appetite *= 2;
         } else if busy < LITTLE_WORK || sent_back && busy < MUCH_WORK {
             // What is left when a large goal is done may be a small one that waits for the others.
-            self.patience = (self.patience * 2).min(self.patience_max);
+            let longer = if self.without.has(Rule::Patience) { 1 } else { 2 };
+            self.patience = (self.patience * longer).min(self.patience_max);
         } else {
             self.patience = PATIENCE_MIN;
             self.asking = true;
@@ -398,14 +405,10 @@ impl Worker {
         }
         answer
     }
-    /// The same for one worker, if the first of those goals is a stream's or a merger's process: it is reduced, and
-    /// so is what comes next while that is such a process. `None` if nothing has happened but that the limit was
-    /// restored.
+    /// The same if the first of those goals is a stream's or a merger's process: it is reduced, and so is what comes
+    /// next while that is such a process. `None` if nothing has happened but that the limit was restored.
     #[inline(always)]
     fn attend_to_process(&mut self) -> Option<bool> {
-        if !self.abi.poked.is_null() {
-            return None;
-        }
         let (mut record, mut goal) = self.first_process()?;
         // C8: then nothing else is wanted.
         let (limit, heap) = (self.abi.limit_after, self.abi.heap as usize);
@@ -418,12 +421,18 @@ impl Worker {
                 return None;
             }
         }
-        // K2.
-        if self.is_woken() {
+        let crowd = !self.is_single();
+        // K2, T7.
+        if self.is_woken() || crowd && self.shared.team.wants(self.index) {
             return None;
         }
         for _ in 0..PROCESSES_MAX {
+            let level = self.abi.resumed_at;
             self.reduce_process(record, goal);
+            if crowd && self.goes_below() {
+                // P7.
+                self.abi.resumed_at = level;
+            }
             if !self.has_resumed() {
                 // It may have ended the program.
                 return Some(self.abi.heap as usize <= self.abi.limit());

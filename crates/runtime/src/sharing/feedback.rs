@@ -20,6 +20,7 @@
 
 use crate::coordination::schedule::{now, since};
 use crate::coordination::sync::lock;
+use crate::sharing::rules::Rule;
 use crate::sharing::state::{Lesson, Trial};
 use crate::sharing::tuning::{
     AHEAD_MIN, AS_LONG, FEW, LEVELS, OFTEN, PREDICATES, REMEMBERED, SUMS, TRIAL, WINDOW,
@@ -35,7 +36,7 @@ impl Worker {
     /// B7: goals (in the format of the goal stack) go to another worker.
     pub(crate) fn begin_trial(&mut self, words: &[Word]) {
         self.judge();
-        if self.waited_before() {
+        if self.waited_before() || self.options.without.has(Rule::Lessons) {
             return;
         }
         let mut predicates = Vec::new();
@@ -120,8 +121,9 @@ impl Worker {
         let shared = self.shared.clone();
         let mut order = lock(&shared.lessons.order);
         order.behind.insert(self.index, resumed as i64 - waited as i64);
+        let enough = waited >= AHEAD_MIN && !self.options.without.has(Rule::Ahead);
         // If hardly any were resumed, a network of goals is being made.
-        if waited < AHEAD_MIN || 2 * resumed > waited || 8 * resumed < waited {
+        if !enough || 2 * resumed > waited || 8 * resumed < waited {
             return;
         }
         let others = order
@@ -145,7 +147,7 @@ impl Worker {
         let before = std::mem::replace(&mut sums.newest, result);
         sums.in_a_row =
             if operands.iter().any(|&word| deref(word) == before) { sums.in_a_row + 1 } else { 0 };
-        if sums.in_a_row >= SUMS {
+        if sums.in_a_row >= SUMS && !self.options.without.has(Rule::Sums) {
             (sums.in_a_row, sums.too_many) = (0, true);
             self.abi.want_attention();
         }

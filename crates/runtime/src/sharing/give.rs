@@ -28,6 +28,7 @@ use crate::goals::abroad::OUTWARD;
 use crate::goals::state::NO_PRIORITY;
 use crate::reports::trace::What;
 use crate::sharing::choose::Surplus;
+use crate::sharing::rules::Rule;
 use crate::sharing::state::Polling;
 use crate::sharing::tuning::{LEFT_OUT_MAX, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET, POLLS_IN_VAIN};
 use crate::terms::deref;
@@ -92,6 +93,7 @@ impl Worker {
         } else if !self.visibility.is_solo()
             // There nobody knocks: worker 0 looks for messages now and then, which would end it again.
             && !self.options.ticks
+            && !self.options.without.has(Rule::Solo)
             && self.shared.team.go_solo(self.index)
         {
             self.visibility.begin_solo();
@@ -199,11 +201,11 @@ impl Worker {
             let asker = hungry.trailing_zeros() as usize;
             hungry &= hungry - 1;
             let mut surplus = self.surplus(shared.team.appetite(asker), NO_PRIORITY);
-            if surplus.is_empty() {
+            if surplus.is_empty() && !self.options.without.has(Rule::Overdue) {
                 surplus.extend(self.overdue());
             }
             if surplus.is_empty() {
-                self.sharing.looks_in_vain += 1;
+                self.sharing.looks_in_vain += u32::from(!self.options.without.has(Rule::Looks));
                 self.sharing.looks_left_out =
                     (1 << (self.sharing.looks_in_vain / LOOKS_IN_VAIN).min(LEFT_OUT_MAX)) - 1;
                 return;

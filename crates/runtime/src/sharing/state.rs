@@ -5,6 +5,7 @@ use crate::coordination::schedule::{now, since};
 use crate::coordination::sync::Mutex;
 use crate::coordination::team::{AT_REST, NOT_RUNNING};
 use crate::memory::ranges::read;
+use crate::sharing::rules::{Rule, Without};
 use crate::sharing::tuning::{
     LEVELS, LITTLE_POLLED, LITTLE_WORK, POLLS_IN_VAIN, REMEMBERED, SEEN_WORDS, YIELD_SLICE,
 };
@@ -85,12 +86,12 @@ impl Sharing {
         self.seen = Seen::default();
     }
     /// B3 of `give`: whether a goal that waits for what another worker makes is polled; else it goes there.
-    pub(crate) fn polls(&mut self) -> bool {
+    pub(crate) fn polls(&mut self, without: Without) -> bool {
         if self.polling.since.take().is_some_and(|before| since(before) >= LITTLE_POLLED) {
             self.polling.in_vain = 0;
         }
-        let fed = self.fed.is_some_and(|fed| since(fed) < LITTLE_WORK);
-        !fed && self.polling.in_vain < POLLS_IN_VAIN
+        let fed = self.fed.is_some_and(|fed| since(fed) < LITTLE_WORK) && !without.has(Rule::Home);
+        !fed && self.polling.in_vain < POLLS_IN_VAIN && !without.has(Rule::Poll)
     }
     /// B3, B10: a goal goes to the worker that makes what it waits for.
     pub(crate) fn sends_back(&mut self) {

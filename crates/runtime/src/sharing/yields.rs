@@ -12,6 +12,7 @@
 use crate::coordination::schedule::{now, since};
 use crate::coordination::team::NOT_RUNNING;
 use crate::memory::ranges::read;
+use crate::sharing::rules::Rule;
 use crate::sharing::state::Yields;
 use crate::sharing::tuning::{YIELD_DOUBLES, YIELD_DOUBLINGS, YIELD_PAUSE, YIELD_SLICE, YIELD_SLICE_MAX};
 use crate::worker::Worker;
@@ -35,7 +36,7 @@ impl Worker {
     /// again when its slice is over.
     pub(crate) fn must_yield(&mut self, collected: bool) -> bool {
         let priority = self.best_priority();
-        if self.shared.team.highest() <= priority {
+        if self.shared.team.highest() <= priority || self.options.without.has(Rule::Yields) {
             // What it did below may have brought it here: it is needed, or nobody is above.
             (self.sharing.yields.above_since, self.sharing.yields.until) = (None, None);
             return false;

@@ -173,6 +173,8 @@ pub struct Options {
     pub ticks: bool,
     /// Of a node among several: ready goals may go to nodes that have none.
     pub balance: bool,
+    /// Rules of the load balance that do not hold, to measure them.
+    pub without: Without,
 }
 
 impl Options {
@@ -191,9 +193,12 @@ impl Options {
             share: 1,
             ticks: false,
             balance: false,
+            without: Without::NONE,
         }
     }
 }
+
+pub use crate::sharing::rules::{Rule, Without};
 
 /// When a node collects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -270,7 +275,7 @@ impl Worker {
             limit_after: 0,
             woken: waker.flag(),
             poked: shared.team.poked(index),
-            turn_left: Choice::NEW.left.into(),
+            turn_left: Choice::first_left(shared.team.len() == 1),
             made_ready: 0,
             first_compiled: BOTTOM.goal_word(),
             registers: registers.as_mut_ptr().cast(),

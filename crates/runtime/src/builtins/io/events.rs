@@ -19,7 +19,6 @@ use crate::worker::events::Events;
 use crate::worker::{Root, Worker};
 use rustc_hash::FxHashMap;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::thread::{MembarrierCommand, membarrier};
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -249,8 +248,6 @@ impl Rouser {
 
 /// What ends the rest of this worker, a node's first. There is one.
 pub(crate) fn rouser(worker: &mut Worker) -> std::io::Result<Rouser> {
-    // K2 of `waker`. A system without it refuses, which is as good as it can be there.
-    let _ = membarrier(MembarrierCommand::RegisterPrivateExpedited);
     let (wakeups, handler) = UnixStream::pair()?;
     wakeups.set_nonblocking(true)?;
     handler.set_nonblocking(true)?;

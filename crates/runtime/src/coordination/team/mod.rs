@@ -255,9 +255,9 @@ impl Team {
     pub(crate) fn wants(&self, me: usize) -> bool {
         self.seats[me].poked.load(Relaxed)
     }
-    /// C8 of `term::abi`: where generated code sees that, as long as there is this team; null if nobody pokes.
+    /// C8 of `term::abi`: where generated code sees that, as long as there is this team.
     pub(crate) fn poked(&self, me: usize) -> *const u8 {
-        if self.len() == 1 { std::ptr::null() } else { (&raw const self.seats[me].poked).cast() }
+        (&raw const self.seats[me].poked).cast()
     }
     /// A worker is going to look at everything that it may have been poked for (T7).
     pub(crate) fn look(&self, me: usize) {
