@@ -295,11 +295,11 @@ impl Worker {
         let (base, used) = (self.heap.nursery(), self.nursery_used());
         self.heap.empty_nursery(bytes, used, bytes.max(NURSERY_MAX.min(share)));
         debug_assert!(!self.has_resumed(), "F5: the goals would be of before the collection");
+        self.sharing.begin_nursery(self.abi.heap as usize, base);
         self.abi.heap = at(base);
         self.lanes.begin_nursery(base);
         let limit = self.first_limit();
         self.attention.collected(limit);
-        self.sharing.forget_seen();
         self.terms.forget_walks();
         // The worker attends again before it reduces.
         self.abi.want_attention();

@@ -8,7 +8,6 @@ use crate::coordination::schedule::{step, step_bytes};
 use crate::node::home::Home;
 use crate::node::reduce::Pause;
 use crate::reports::outcome::{ErrorKind, RunOutcome};
-use crate::sharing::tuning::LOOK_AGAIN_BYTES;
 use crate::terms::walk::interrupted;
 use crate::worker::Worker;
 use std::sync::atomic::{Ordering, fence};
@@ -166,7 +165,8 @@ impl Worker {
         }
         // B8: a worker that was poked once might be poked all the time.
         if asked || poked || self.goes_up() {
-            self.attention.look_at(self.abi.heap as usize + LOOK_AGAIN_BYTES);
+            let next = self.looks_next();
+            self.attention.look_at(next);
         }
         if self.sharing.is_shaken() {
             self.shake();

@@ -18,8 +18,8 @@
 //!   soon. It gives nothing if it is going to do them all before it looks again and that takes no longer than
 //!   [`LOOK_AGAIN_TIME`]. Lessons (B7) do not count here.
 //! - B8 While another worker asks, a worker without goals to spare looks again after allocating
-//!   [`LOOK_AGAIN_BYTES`](crate::sharing::tuning::LOOK_AGAIN_BYTES), or at a poke after it has run for
-//!   [`LOOK_AGAIN_TIME`]. So any number of pokes makes few looks, and goals that allocate nothing are shared, too. A
+//!   [`LOOK_AGAIN_BYTES`], or at a poke after it has run for [`LOOK_AGAIN_TIME`]; after looks in vain it allocates
+//!   ever more before it does. So any number of pokes makes few looks, and goals that allocate nothing are shared, too. A
 //!   poke that comes earlier is forgotten: the asker repeats it, and pokes the running workers in turn.
 
 use crate::coordination::schedule::{now, thread_time};
@@ -30,7 +30,9 @@ use crate::reports::trace::What;
 use crate::sharing::choose::Surplus;
 use crate::sharing::rules::Rule;
 use crate::sharing::state::Polling;
-use crate::sharing::tuning::{LEFT_OUT_MAX, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET, POLLS_IN_VAIN};
+use crate::sharing::tuning::{
+    LEFT_OUT_MAX, LOOK_AGAIN_BYTES, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET, POLLS_IN_VAIN,
+};
 use crate::terms::deref;
 use crate::worker::Worker;
 use std::sync::atomic::{Ordering, fence};
@@ -128,6 +130,13 @@ impl Worker {
         }
         self.show_running();
     }
+    /// B8: where allocation shall have got to when it looks again. Nobody else has to wait for what it looked for in
+    /// vain, unless somebody reduces at a lower priority (B6).
+    pub(crate) fn looks_next(&self) -> usize {
+        let soon = self.abi.heap as usize + LOOK_AGAIN_BYTES;
+        let only_hungry = !self.goes_up() && self.shared.team.lower(self.sharing.shown).next().is_none();
+        if only_hungry { soon.max(self.sharing.look_from) } else { soon }
+    }
     /// B6: shows the lowest priority since this was last called with `again`, that included. True if what is shown
     /// has changed: then what follows is not older.
     pub(crate) fn show_lowest(&mut self, again: bool) -> bool {
@@ -177,7 +186,7 @@ impl Worker {
         if looks > 0 {
             self.sharing.looked = Some(now);
             // That many might have been left out meanwhile.
-            self.sharing.looks_left_out = self.sharing.looks_left_out.saturating_sub(looks - 1);
+            self.sharing.look_from = self.sharing.look_from.saturating_sub(looks * LOOK_AGAIN_BYTES);
             self.sharing.seen.left_out = self.sharing.seen.left_out.saturating_sub(looks - 1);
         }
         looks > 0
@@ -193,8 +202,8 @@ impl Worker {
         let soon = before.is_some_and(|before| now.saturating_duration_since(before) < LOOK_AGAIN_TIME);
         let descents = std::mem::take(&mut self.sharing.descents) * usize::from(soon);
         let mut hungry = shared.team.hungry() & !(1 << self.index);
-        if hungry != 0 && self.sharing.looks_left_out > 0 {
-            self.sharing.looks_left_out -= 1;
+        let heap = self.abi.heap as usize;
+        if heap < self.sharing.look_from {
             hungry = 0;
         }
         while hungry != 0 {
@@ -206,8 +215,9 @@ impl Worker {
             }
             if surplus.is_empty() {
                 self.sharing.looks_in_vain += u32::from(!self.options.without.has(Rule::Looks));
-                self.sharing.looks_left_out =
-                    (1 << (self.sharing.looks_in_vain / LOOKS_IN_VAIN).min(LEFT_OUT_MAX)) - 1;
+                let doublings = (self.sharing.looks_in_vain / LOOKS_IN_VAIN).min(LEFT_OUT_MAX);
+                let looks = (1 << doublings).max(std::mem::take(&mut self.sharing.seen.left_out));
+                self.sharing.look_from = heap + looks * LOOK_AGAIN_BYTES;
                 return;
             }
             self.sharing.looks_in_vain = 0;

@@ -21,9 +21,9 @@ use term::abi::PredicateId;
 pub(crate) struct Sharing {
     /// B8 of `give`: the time of its thread from which on it counts how long it has not looked.
     pub(super) looked: Option<Duration>,
-    /// Looks that found nothing to spare, in a row, and how many of the next ones are left out because of that.
+    /// Looks that found nothing to spare, in a row, and where allocation shall have got to before the next.
     pub(super) looks_in_vain: u32,
-    pub(super) looks_left_out: usize,
+    pub(super) look_from: usize,
     /// B6 of `give`: what others were shown.
     pub(super) shown: i64,
     /// The lowest priority that it has reduced at since what was shown was last forgotten.
@@ -60,7 +60,7 @@ impl Sharing {
         Sharing {
             looked: None,
             looks_in_vain: 0,
-            looks_left_out: 0,
+            look_from: 0,
             shown: AT_REST,
             lowest: AT_REST,
             fed_others: None,
@@ -106,10 +106,12 @@ impl Sharing {
     pub(crate) fn looks(&mut self) {
         self.looked = None;
     }
-    /// B4: what was seen of the goal stack is no longer true: a collection moved everything.
-    pub(crate) fn forget_seen(&mut self) {
+    /// After a collection, which moved everything: allocation had got to `heap`, and begins again at `base`. What was
+    /// seen of the goal stack is no longer true (B4).
+    pub(crate) fn begin_nursery(&mut self, heap: usize, base: usize) {
         self.seen.words.clear();
         self.seen.left_out = 0;
+        self.look_from = base + self.look_from.saturating_sub(heap);
     }
     /// B10: too many sums were put off; said once.
     pub(crate) fn take_too_many_sums(&mut self) -> bool {
