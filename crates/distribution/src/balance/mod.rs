@@ -34,7 +34,7 @@ const WORTH: u64 = 10;
 const IN_VAIN: i32 = 3;
 /// Turns in which goals were reduced for which they stay at first, and doublings of that, at most.
 const PAUSE: u64 = 4;
-const PAUSES_MAX: u32 = 10;
+const PAUSES_MAX: u32 = 5;
 /// Gifts that paid, at most, that count for a predicate.
 const PAID_MAX: i32 = 8;
 /// After looks in vain, at most 2 to this power of turns until the next.
