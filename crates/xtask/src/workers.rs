@@ -1,6 +1,6 @@
 //! `cargo xtask bench --default`: each program of `benches/` with one worker, and with the default number of them, in
-//! turn. `--ablate`: with the default, and without each rule of the load balance (docs/balance.md), in turn. Seconds are
-//! of the wall, the whole process counted: that is what a user waits for.
+//! turn. `--ablate`: with the default, and without each rule of the load balance (docs/balance.md), in turn. Seconds
+//! are of the wall, the whole process counted: that is what a user waits for.
 
 use crate::bench::{middle, name, programs};
 use anyhow::{Context, bail, ensure};

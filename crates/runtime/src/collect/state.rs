@@ -212,6 +212,7 @@ impl Policy {
         (self.copied, self.took) = (copied, took);
         let (survived, before) = (copied * 8, self.nursery);
         let least = if alone { NURSERY_MIN } else { self.least };
+        debug_assert!(least <= self.least, "a worker alone has no larger nursery");
         let most = match self.ageing {
             Ageing { dies_later: true, .. } => largest,
             Ageing { at_once: 1.., .. } => most,

@@ -22,8 +22,8 @@
 use crate::goals::state::Place;
 use crate::goals::suspend::goal_arity;
 use crate::memory::ranges::{at, copy_few, move_words, read, write};
-use crate::sharing::rules::Rule;
 use crate::worker::Worker;
+use crate::worker::rules::Rule;
 use term::Word;
 use term::layout::{SUSPENSION_ARGS, SUSPENSION_PRIORITY};
 

@@ -30,6 +30,7 @@ use crate::memory::ranges::{at, copy_few, pointer, raw, read, write, write_all};
 use crate::terms::deref;
 use crate::worker::Worker;
 use crate::worker::native::Record;
+use crate::worker::rules::Rule;
 use term::Word;
 use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES};
 pub(crate) use term::layout::RESUMED;
@@ -269,7 +270,8 @@ impl Worker {
     /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
     pub(crate) fn poll_or_send(&mut self, variable: Word, maker: usize) {
         debug_assert!(maker != self.index, "B3: this worker makes it itself");
-        if !self.sharing.polls(self.options.without) {
+        let without = self.options.without;
+        if !self.sharing.polls(!without.has(Rule::Home)) || without.has(Rule::Poll) {
             return self.send_top_goal(maker);
         }
         let (priority, goal) = (self.abi.priority, self.pop_goal());

@@ -20,13 +20,13 @@
 
 use crate::coordination::schedule::{now, since};
 use crate::coordination::sync::lock;
-use crate::sharing::rules::Rule;
 use crate::sharing::state::{Lesson, Trial};
 use crate::sharing::tuning::{
     AHEAD_MIN, AS_LONG, FEW, LEVELS, OFTEN, PREDICATES, REMEMBERED, SUMS, TRIAL, WINDOW,
 };
 use crate::terms::deref;
 use crate::worker::Worker;
+use crate::worker::rules::Rule;
 use std::sync::atomic::Ordering::Relaxed;
 use term::Word;
 use term::abi::PredicateId;

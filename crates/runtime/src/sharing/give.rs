@@ -19,8 +19,8 @@
 //!   [`LOOK_AGAIN_TIME`]. Lessons (B7) do not count here.
 //! - B8 While another worker asks, a worker without goals to spare looks again after allocating
 //!   [`LOOK_AGAIN_BYTES`], or at a poke after it has run for [`LOOK_AGAIN_TIME`]; after looks in vain it allocates
-//!   ever more before it does. So any number of pokes makes few looks, and goals that allocate nothing are shared, too. A
-//!   poke that comes earlier is forgotten: the asker repeats it, and pokes the running workers in turn.
+//!   ever more before the next. So any number of pokes makes few looks, and goals that allocate nothing are shared,
+//!   too. A poke that comes earlier is forgotten: the asker repeats it, and pokes the running workers in turn.
 
 use crate::coordination::schedule::{now, thread_time};
 use crate::coordination::team::{AT_REST, Mail};
@@ -28,13 +28,13 @@ use crate::goals::abroad::OUTWARD;
 use crate::goals::state::NO_PRIORITY;
 use crate::reports::trace::What;
 use crate::sharing::choose::Surplus;
-use crate::sharing::rules::Rule;
 use crate::sharing::state::Polling;
 use crate::sharing::tuning::{
     LEFT_OUT_MAX, LOOK_AGAIN_BYTES, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET, POLLS_IN_VAIN,
 };
 use crate::terms::deref;
 use crate::worker::Worker;
+use crate::worker::rules::Rule;
 use std::sync::atomic::{Ordering, fence};
 use term::word::Tag;
 
@@ -135,7 +135,9 @@ impl Worker {
     pub(crate) fn looks_next(&self) -> usize {
         let soon = self.abi.heap as usize + LOOK_AGAIN_BYTES;
         let only_hungry = !self.goes_up() && self.shared.team.lower(self.sharing.shown).next().is_none();
-        if only_hungry { soon.max(self.sharing.look_from) } else { soon }
+        let next = if only_hungry { soon.max(self.sharing.look_from) } else { soon };
+        debug_assert!(next > self.abi.heap as usize, "B8: it would look for ever");
+        next
     }
     /// B6: shows the lowest priority since this was last called with `again`, that included. True if what is shown
     /// has changed: then what follows is not older.

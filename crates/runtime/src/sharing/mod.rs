@@ -8,7 +8,6 @@ pub(crate) mod choose;
 pub(crate) mod disorder;
 pub(crate) mod feedback;
 pub(crate) mod give;
-pub(crate) mod rules;
 mod spare;
 pub(crate) mod state;
 pub(crate) mod tuning;

@@ -5,7 +5,6 @@ use crate::coordination::schedule::{now, since};
 use crate::coordination::sync::Mutex;
 use crate::coordination::team::{AT_REST, NOT_RUNNING};
 use crate::memory::ranges::read;
-use crate::sharing::rules::{Rule, Without};
 use crate::sharing::tuning::{
     LEVELS, LITTLE_POLLED, LITTLE_WORK, POLLS_IN_VAIN, REMEMBERED, SEEN_WORDS, YIELD_SLICE,
 };
@@ -86,12 +85,13 @@ impl Sharing {
         self.seen = Seen::default();
     }
     /// B3 of `give`: whether a goal that waits for what another worker makes is polled; else it goes there.
-    pub(crate) fn polls(&mut self, without: Without) -> bool {
+    /// `home`: unless it was given away a short time ago.
+    pub(crate) fn polls(&mut self, home: bool) -> bool {
         if self.polling.since.take().is_some_and(|before| since(before) >= LITTLE_POLLED) {
             self.polling.in_vain = 0;
         }
-        let fed = self.fed.is_some_and(|fed| since(fed) < LITTLE_WORK) && !without.has(Rule::Home);
-        !fed && self.polling.in_vain < POLLS_IN_VAIN && !without.has(Rule::Poll)
+        let fed = self.fed.is_some_and(|fed| since(fed) < LITTLE_WORK) && home;
+        !fed && self.polling.in_vain < POLLS_IN_VAIN
     }
     /// B3, B10: a goal goes to the worker that makes what it waits for.
     pub(crate) fn sends_back(&mut self) {
@@ -109,6 +109,7 @@ impl Sharing {
     /// After a collection, which moved everything: allocation had got to `heap`, and begins again at `base`. What was
     /// seen of the goal stack is no longer true (B4).
     pub(crate) fn begin_nursery(&mut self, heap: usize, base: usize) {
+        debug_assert!(base <= heap, "B8: a nursery that ends below its base");
         self.seen.words.clear();
         self.seen.left_out = 0;
         self.look_from = base + self.look_from.saturating_sub(heap);

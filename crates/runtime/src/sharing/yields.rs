@@ -12,10 +12,10 @@
 use crate::coordination::schedule::{now, since};
 use crate::coordination::team::NOT_RUNNING;
 use crate::memory::ranges::read;
-use crate::sharing::rules::Rule;
 use crate::sharing::state::Yields;
 use crate::sharing::tuning::{YIELD_DOUBLES, YIELD_DOUBLINGS, YIELD_PAUSE, YIELD_SLICE, YIELD_SLICE_MAX};
 use crate::worker::Worker;
+use crate::worker::rules::Rule;
 use term::abi::{BOTTOM, PredicateId};
 
 impl Worker {

@@ -20,6 +20,7 @@ mod notes;
 mod others;
 pub mod program;
 mod room;
+pub(crate) mod rules;
 mod state;
 
 pub use notes::Tracer;
@@ -198,7 +199,7 @@ impl Options {
     }
 }
 
-pub use crate::sharing::rules::{Rule, Without};
+pub use crate::worker::rules::{Rule, Without};
 
 /// When a node collects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub enum Rule {
     /// A gift that was too small doubles what a worker asks for.
     Appetite,
-    /// Who gets little waits ever longer before it asks again.
+    /// A worker that gets little waits ever longer before it asks again.
     Patience,
     /// Looks that find nothing are left out ever more often.
     Looks,
@@ -22,9 +22,9 @@ pub enum Rule {
     Solo,
     /// B7: predicates whose goals did harm stay.
     Lessons,
-    /// B9: who runs ahead gives way.
+    /// B9: a worker that runs ahead gives way.
     Ahead,
-    /// B10: sums of what is not known yet go to who computes it.
+    /// B10: sums of what is not known yet go to the worker that computes it.
     Sums,
     /// B11: low priorities give way to high ones.
     Yields,
