@@ -1,8 +1,13 @@
 """What the tests share: a program with a predicate for each thing that Python does with one."""
 
+import signal
+
 import pytest
 
 import fifth
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, which some of them send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TEXT = """
 :- module main.
