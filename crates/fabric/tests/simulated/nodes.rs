@@ -250,7 +250,7 @@ fn a_full_receiver_holds_up_its_sender() {
     assert_eq!(sender.sent, 3 + 1 + 5);
 }
 
-/// Node 0 sends so many long messages to node 1, and says what it likes to do when it is refused.
+/// Node 0 sends a number of long messages to node 1, and says what it likes to do when it is refused.
 struct Patient {
     refused: Step,
     left: u32,

@@ -85,7 +85,7 @@ impl Outputs {
         output.flits += 1;
         output.last_class = class;
     }
-    /// So many flits go out, of the class that had the last one.
+    /// `flits` go out, of the class that had the last one.
     pub(super) fn pass_many(&mut self, port: usize, flits: u32) {
         self.ports[port].flits += flits;
     }

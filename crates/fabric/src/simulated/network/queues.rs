@@ -77,7 +77,7 @@ impl Queues {
         self.waiting -= 1;
         if queue.first == NOBODY { Foremost::Nothing } else { Foremost::Packet(queue.first) }
     }
-    /// So many flits of the foremost packet leave, and it has others.
+    /// `flits` of the foremost packet leave, and it has others.
     pub(super) fn pass_many(&mut self, node: usize, level: usize, flits: u32) {
         self.queues[node * self.levels + level].left += flits;
     }
