@@ -4,7 +4,7 @@ use crate::Goal;
 use crate::store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
 use fabric::NodeId;
 use num_bigint::{BigInt, Sign};
-use runtime::abroad::Known;
+use runtime::abroad::{By, Known};
 use runtime::node::{Term, Terms};
 use runtime::terms::View;
 use term::Atom;
@@ -187,11 +187,11 @@ impl<'t> Store for Heap<'_, 't> {
     fn unify(&mut self, a: Term<'t>, b: Term<'t>) {
         self.worker.unify(a, b);
     }
-    fn unify_in(&mut self, lane: i64, a: Term<'t>, b: Term<'t>) {
-        self.worker.unify_in(lane, a, b);
+    fn unify_in(&mut self, by: By, a: Term<'t>, b: Term<'t>) {
+        self.worker.unify_in(by, a, b);
     }
-    fn leaving_binding(&mut self, lane: i64, to: NodeId) -> Option<Goal<Term<'t>>> {
-        self.worker.leaving_binding(lane, to.0)
+    fn leaving_binding(&mut self, by: By, to: NodeId) -> Option<Goal<Term<'t>>> {
+        self.worker.leaving_binding(by, to.0)
     }
     fn unbound(&mut self, import: ImportId) {
         self.worker.import_is_unbound(import.0);

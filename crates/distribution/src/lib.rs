@@ -35,7 +35,7 @@ pub use protocol::{Counters, DEPTHS, Depth, Fault, How, Options, Post, Protocol,
 #[cfg(feature = "mpi")]
 pub use run::run_part;
 pub use run::{Part, Run, run};
-pub use runtime::abroad::Goal;
+pub use runtime::abroad::{By, Goal};
 pub use simulate::{Simulated, Stopped, simulate};
 pub use store::{ExportId, Full, ImportId, Seen, Shape, Store, StructureId};
 pub use wire::message::{Distance, Distances, Item, Items, Malformed, Message, NODES_MAX, Reader};

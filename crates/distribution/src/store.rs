@@ -2,6 +2,7 @@
 
 use crate::Goal;
 use fabric::NodeId;
+use runtime::abroad::By;
 
 /// An entry of the export table: a term of this node that other nodes have references to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -153,15 +154,15 @@ pub trait Store {
     /// an import that gets a value, too (`Protocol::bound`); an unmarked variable becomes a reference to the other
     /// term at once.
     fn unify(&mut self, a: Self::Value, b: Self::Value);
-    /// The same for a goal of this lane, whose fault it is if they differ; 0: of nobody.
-    fn unify_in(&mut self, lane: i64, a: Self::Value, b: Self::Value) {
-        debug_assert!(lane == 0, "a store without lanes");
+    /// The same for a goal, whose fault it is if they differ.
+    fn unify_in(&mut self, by: By, a: Self::Value, b: Self::Value) {
+        debug_assert!(by.lane == 0, "a store without lanes");
         self.unify(a, b);
     }
-    /// What a goal of this lane has bound goes to a node as a goal: that one, but for its last two arguments, which are
-    /// the variable and the value. `None`: nobody's fault is to be told.
-    fn leaving_binding(&mut self, lane: i64, to: NodeId) -> Option<Goal<Self::Value>> {
-        debug_assert!(lane == 0, "a store without lanes, and {to:?}");
+    /// What a goal has bound goes to a node as a goal: that one, but for its last two arguments, which are the variable
+    /// and the value. `None`: nobody's fault is to be told.
+    fn leaving_binding(&mut self, by: By, to: NodeId) -> Option<Goal<Self::Value>> {
+        debug_assert!(by.lane == 0, "a store without lanes, and {to:?}");
         None
     }
     /// Somebody who only looked ([`crate::Message::Read`] with `peek`) learns that the term has no value yet.

@@ -1,6 +1,6 @@
 //! A model of what is left of a shoen whose goals are at several nodes, of which some die: X20 and X21 of the
-//! runtime's `goals::shoen`, whose design is in `goals::shoen::losses`. It knows goals, fosters, acknowledgements and
-//! deaths only.
+//! runtime's `goals::shoen`, whose design is in `goals::shoen::losses`. It knows goals, fosters, acknowledgements,
+//! deaths, and what goals leave open for daemons until the shoen is aborted.
 //! Messages between two nodes come in any order, as the goals that they are run in any.
 
 use explorer::{Break, Model, breadth_first, walks};
@@ -13,9 +13,12 @@ const HOME: u8 = 0;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Message {
     Goal,
-    Done,
+    /// At these nodes, a bit each, something is left open.
+    Done(u8),
     /// The sender has a new foster.
     Hello,
+    /// The shoen was aborted.
+    Abort,
     /// The shoen's own node counts the receiver, because this node is dead.
     Lost(u8),
     /// The sender is dead.
@@ -28,6 +31,11 @@ struct Node {
     goals: u8,
     /// Of a foster: whom it tells when nothing is left.
     parent: Option<u8>,
+    aborted: bool,
+    /// Goals have opened something here that daemons use.
+    open: bool,
+    /// Where something is left open, or may be, as far as the shoen's own node knows, or a foster.
+    left: u8,
     away: [u8; NODES],
     has_sent: bool,
     /// Dead nodes that it knows of; and how often the shoen's own node has told it of them before.
@@ -42,6 +50,7 @@ struct State {
     messages: [[Vec<Message>; NODES]; NODES],
     throws: u8,
     deaths: u8,
+    opens: u8,
     over: bool,
 }
 
@@ -49,6 +58,8 @@ struct State {
 enum Action {
     Finish(u8),
     Throw(u8, u8),
+    Open(u8),
+    Abort,
     Die(u8),
     Deliver(u8, u8, Message),
 }
@@ -68,12 +79,19 @@ enum Rule {
     Hello,
     /// What a dead node has sent is not taken in any more.
     Drops,
+    /// Whoever tells that nothing is left tells where something is open.
+    Left,
+    /// The shoen's own node counts what it tells others of an abort.
+    Counts,
 }
 
 struct Shoen {
     nodes: usize,
     throws: u8,
     deaths: u8,
+    /// What goals open at most; whether it is aborted.
+    opens: u8,
+    aborts: bool,
     without: Option<Rule>,
 }
 
@@ -97,7 +115,43 @@ impl Shoen {
         if at == HOME {
             state.over = true;
         } else if let Some(parent) = node.parent.take() {
-            self.send(state, at, parent, Message::Done);
+            // What an aborted one has opened is closed.
+            node.open &= !node.aborted;
+            node.aborted = false;
+            let left = std::mem::take(&mut node.left) | u8::from(node.open) << at;
+            self.send_done(state, at, parent, left);
+        }
+    }
+    fn send_done(&self, state: &mut State, from: u8, to: u8, left: u8) {
+        self.send(state, from, to, Message::Done(if self.rule(Rule::Left) { left } else { 0 }));
+    }
+    /// The shoen's own node tells another one that it was aborted, and counts that.
+    fn order(&self, state: &mut State, node: u8) {
+        if !state.nodes[HOME as usize].known[node as usize] {
+            state.nodes[HOME as usize].away[node as usize] += u8::from(self.rule(Rule::Counts));
+            self.send(state, HOME, node, Message::Abort);
+        }
+    }
+    fn order_all(&self, state: &mut State, nodes: u8) {
+        (0..self.nodes as u8).filter(|node| nodes >> node & 1 != 0).for_each(|node| self.order(state, node));
+    }
+    fn abort(&self, state: &mut State) {
+        let home = &mut state.nodes[HOME as usize];
+        (home.aborted, home.goals) = (true, 0);
+        let nodes = home.left;
+        self.order_all(state, nodes);
+        self.left(state, HOME);
+    }
+    fn obey(&self, state: &mut State, at: u8) {
+        let node = &mut state.nodes[at as usize];
+        node.open = false;
+        if self.rule(Rule::Counts) {
+            self.send_done(state, at, HOME, 0);
+        }
+        let node = &mut state.nodes[at as usize];
+        if node.parent.is_some() {
+            (node.aborted, node.goals) = (true, 0);
+            self.left(state, at);
         }
     }
     fn take_in(&self, state: &mut State, from: u8, at: u8) {
@@ -105,21 +159,28 @@ impl Shoen {
         if node.known[from as usize] && self.rule(Rule::Drops) {
             return;
         }
-        node.goals += 1;
+        node.goals += u8::from(!node.aborted);
         let new = at != HOME && node.parent.is_none();
         if new {
             node.parent = Some(from);
             self.send(state, at, HOME, Message::Hello);
         } else {
-            self.send(state, at, from, Message::Done);
+            self.send_done(state, at, from, 0);
+        }
+        if state.nodes[at as usize].aborted {
+            self.left(state, at);
         }
     }
-    fn done(&self, state: &mut State, from: u8, at: u8) -> Result<(), String> {
+    fn done(&self, state: &mut State, from: u8, at: u8, left: u8) -> Result<(), String> {
         let away = &mut state.nodes[at as usize].away[from as usize];
         match away.checked_sub(1) {
             Some(less) => *away = less,
             None if state.nodes[at as usize].known[from as usize] => return Ok(()),
             None => return Err(format!("node {at} had nothing at node {from}")),
+        }
+        state.nodes[at as usize].left |= left;
+        if at == HOME && state.nodes[HOME as usize].aborted {
+            self.order_all(state, left);
         }
         self.left(state, at);
         Ok(())
@@ -146,7 +207,14 @@ impl Shoen {
         self.left(state, at);
     }
     fn hello(&self, state: &mut State, from: u8) {
-        if state.over || !self.rule(Rule::Hello) {
+        if state.over {
+            return;
+        }
+        state.nodes[HOME as usize].left |= 1 << from;
+        if state.nodes[HOME as usize].aborted {
+            self.order(state, from);
+        }
+        if !self.rule(Rule::Hello) {
             return;
         }
         for dead in (0..self.nodes).filter(|&node| state.nodes[HOME as usize].known[node]).collect::<Vec<_>>()
@@ -171,7 +239,8 @@ impl Shoen {
         if node.parent == Some(dead) && self.rule(Rule::Adopts) {
             node.parent = Some(HOME);
         } else {
-            self.send(state, at, HOME, Message::Done);
+            let left = u8::from(node.parent.is_none() && node.open) << at;
+            self.send_done(state, at, HOME, left);
         }
         self.left(state, at);
     }
@@ -187,6 +256,9 @@ impl Model for Shoen {
     }
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         let nodes = || 0..self.nodes as u8;
+        if self.aborts && !state.over && !state.nodes[HOME as usize].aborted {
+            actions.push(Action::Abort);
+        }
         for at in nodes() {
             let node = &state.nodes[at as usize];
             if node.dead {
@@ -194,6 +266,9 @@ impl Model for Shoen {
             }
             if node.goals > 0 {
                 actions.push(Action::Finish(at));
+                if at != HOME && state.opens < self.opens {
+                    actions.push(Action::Open(at));
+                }
                 let lives = |to: &u8| *to != at && !node.known[*to as usize];
                 if state.throws < self.throws {
                     actions.extend(nodes().filter(lives).map(|to| Action::Throw(at, to)));
@@ -221,6 +296,11 @@ impl Model for Shoen {
                 (node.away[to as usize], node.has_sent) = (node.away[to as usize] + 1, true);
                 self.send(state, at, to, Message::Goal);
             }
+            Action::Open(at) => {
+                state.opens += 1;
+                state.nodes[at as usize].open = true;
+            }
+            Action::Abort => self.abort(state),
             Action::Die(at) => {
                 state.deaths += 1;
                 for to in (0..self.nodes as u8).filter(|&to| to != at) {
@@ -235,8 +315,9 @@ impl Model for Shoen {
                 way.remove(place);
                 match message {
                     Message::Goal => self.take_in(state, from, at),
-                    Message::Done => self.done(state, from, at)?,
+                    Message::Done(left) => self.done(state, from, at, left)?,
                     Message::Hello => self.hello(state, from),
+                    Message::Abort => self.obey(state, at),
                     Message::Lost(dead) => self.lost(state, dead, at),
                     Message::Death => self.death(state, from, at),
                 }
@@ -245,8 +326,14 @@ impl Model for Shoen {
         Ok(())
     }
     fn check(&self, state: &State) -> Result<(), String> {
-        let early = state.over && state.nodes.iter().any(|node| node.goals > 0);
-        if early { Err("the shoen is over, and a node has goals of it".into()) } else { Ok(()) }
+        if state.over && state.nodes.iter().any(|node| node.goals > 0) {
+            return Err("the shoen is over, and a node has goals of it".into());
+        }
+        let aborted = state.over && state.nodes[HOME as usize].aborted;
+        match aborted && state.nodes.iter().any(|node| node.open) {
+            true => Err("the shoen was aborted, and something is open".into()),
+            false => Ok(()),
+        }
     }
     fn end(&self, state: &State) -> Result<(), String> {
         if !state.over {
@@ -257,14 +344,20 @@ impl Model for Shoen {
     }
     fn parts(&self, action: &Action) -> u64 {
         match *action {
-            Action::Finish(at) | Action::Throw(at, _) | Action::Die(at) => 1 << at,
+            Action::Finish(at) | Action::Throw(at, _) | Action::Open(at) | Action::Die(at) => 1 << at,
+            Action::Abort => 1 << HOME,
             Action::Deliver(from, at, _) => 1 << at | 1 << (8 + NODES * from as usize + at as usize),
         }
     }
 }
 
 fn model(nodes: usize, throws: u8, deaths: u8, without: Option<Rule>) -> Shoen {
-    Shoen { nodes, throws, deaths, without }
+    Shoen { nodes, throws, deaths, opens: 0, aborts: false, without }
+}
+
+/// The same of one that is aborted.
+fn aborted(nodes: usize, throws: u8, deaths: u8, without: Option<Rule>) -> Shoen {
+    Shoen { opens: 2, aborts: true, ..model(nodes, throws, deaths, without) }
 }
 
 /// `FIFTH_SEEDS=100000` walks more ways.
@@ -281,9 +374,21 @@ fn a_shoen_is_over_when_nothing_is_left_of_it_whoever_dies() {
 }
 
 #[test]
+fn nothing_is_open_when_an_aborted_shoen_is_over_whoever_dies() {
+    let explored =
+        breadth_first(&aborted(3, 2, 0, None), 3_000_000).unwrap_or_else(|found| panic!("{found}"));
+    assert!(explored.complete && explored.ends > 0, "{explored:?}");
+    walks(0..seeds(), 10_000, |seed| aborted(4, 3 + (seed % 8) as u8, (seed % 4) as u8, None))
+        .unwrap_or_else(|found| panic!("{found}"));
+}
+
+#[test]
 fn each_rule_is_needed() {
     let broken = |rule| -> Option<Break> {
-        let walks = walks(0..20_000, 10_000, |seed| model(4, 4 + (seed % 8) as u8, 1, Some(rule)));
+        let walks = walks(0..20_000, 10_000, |seed| match rule {
+            Rule::Left | Rule::Counts => aborted(4, 4 + (seed % 8) as u8, 0, Some(rule)),
+            _ => model(4, 4 + (seed % 8) as u8, 1, Some(rule)),
+        });
         breadth_first(&model(3, 3, 1, Some(rule)), 300_000).err().or(walks.err())
     };
     for (rule, name) in [
@@ -293,6 +398,8 @@ fn each_rule_is_needed() {
         (Rule::Adopts, "adopts"),
         (Rule::Hello, "hello"),
         (Rule::Drops, "drops"),
+        (Rule::Left, "left"),
+        (Rule::Counts, "counts"),
     ] {
         assert!(broken(rule).is_some(), "{name} is not needed");
     }

@@ -99,14 +99,16 @@ fn sockets(process: u32) -> usize {
 }
 
 /// A program that aborts computations which listen, and listens there itself then; the sockets that it has meanwhile.
-fn sockets_after(turns: usize, workers: &str) -> usize {
+/// The computations are made at a node, and what listens is a goal of another one.
+fn sockets_after(turns: usize, [home, there]: [usize; 2], options: &[&str]) -> usize {
     let port = free_port();
     let address = format!("inet({{127,0,0,1}},{port})");
     let program = format!(
         ":- module main.\n\
-         main :- turn({turns}).\n\
-         turn(N) :- N > 0 | shoen:execute(listens(X),C,R), told(X,C), over(R,N).\n\
+         main :- turn({turns})@node({home}).\n\
+         turn(N) :- N > 0 | shoen:execute(starts(X),C,R), told(X,C), over(R,N).\n\
          turn(0) :- unix:unix([bind({address},R)]), last(R).\n\
+         starts(X) :- listens(X)@node({there}).\n\
          listens(X) :- unix:unix([bind({address},R)]), bound(R,X).\n\
          bound(normal(S),X) :- X = S, S = [accept(A)|_], waits(A).\n\
          waits(normal(_)).\n\
@@ -116,8 +118,8 @@ fn sockets_after(turns: usize, workers: &str) -> usize {
          last(normal(S)) :- io:errstream([puts(\"listens\"),nl]), klicio:klicio([stdin(normal([getc(X)]))]), end(X,S).\n\
          end(X,S) :- integer(X) | S = [].\n"
     );
-    let text = Text::new("listens_again", program.as_bytes());
-    let mut child = Running::start(text.command(&["run", "-w", workers]).stdin(Stdio::piped()));
+    let text = Text::new(&format!("listens_again_{port}"), program.as_bytes());
+    let mut child = Running::start(text.command(&["run"]).args(options).stdin(Stdio::piped()));
     wait_for_line(&mut child, "listens");
     connect(port);
     let sockets = sockets(child.id());
@@ -131,7 +133,25 @@ fn sockets_after(turns: usize, workers: &str) -> usize {
 #[test]
 fn where_an_aborted_computation_listened_another_one_may() {
     for workers in ["1", "2"] {
-        assert_eq!(sockets_after(1, workers), sockets_after(20, workers));
+        let options = ["-w", workers];
+        assert_eq!(sockets_after(1, [0, 0], &options), sockets_after(20, [0, 0], &options));
+    }
+}
+
+/// The same where its goals are at other nodes than its sockets, which are at node 0.
+#[test]
+fn where_an_aborted_computation_of_other_nodes_listened_another_one_may() {
+    for nodes in [[0, 1], [1, 1], [1, 0], [2, 1], [1, 2]] {
+        for options in [
+            &["--nodes", "3"][..],
+            &["--nodes", "3", "-w", "2"],
+            &["--nodes", "3", "--check-nodes=7"],
+            &["--simulate", "multipsi:4"],
+            &["--simulate", "multipsi:4", "--check-nodes=8"],
+        ] {
+            let [one, many] = [1, 10].map(|turns| sockets_after(turns, nodes, options));
+            assert_eq!(one, many, "{nodes:?} {options:?}");
+        }
     }
 }
 

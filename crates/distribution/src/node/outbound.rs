@@ -11,7 +11,7 @@ use crate::store::{ExportId, ImportId};
 use crate::wire::message::TABLES;
 use fabric::{Fabric, NodeId};
 use machine::Context;
-use runtime::abroad::Outward;
+use runtime::abroad::{By, Outward};
 use runtime::node::Terms;
 
 /// All that speaks with other nodes.
@@ -80,9 +80,9 @@ impl Reducer<'_> {
                 }
                 _ => 0,
             };
-            let lane = match event {
-                Outward::Bound { lane, .. } | Outward::Alias { lane, .. } => lane,
-                _ => 0,
+            let by = match event {
+                Outward::Bound { by, .. } | Outward::Alias { by, .. } => by,
+                _ => By::default(),
             };
             out.with(&mut terms, context, 0, |with| match event {
                 Outward::Throw { node, goal } => {
@@ -101,12 +101,12 @@ impl Reducer<'_> {
                     }
                     with.peek(ImportId(import));
                 }
-                Outward::Bound { import, .. } => with.bound(ImportId(import), lane),
+                Outward::Bound { import, .. } => with.bound(ImportId(import), by),
                 Outward::Marked { export } => with.marked(ExportId(export)),
-                Outward::Alias { a, b, .. } => with.alias(a, b, lane),
+                Outward::Alias { a, b, .. } => with.alias(a, b, by),
                 Outward::Offered => {}
             });
-            terms.end_binding(lane);
+            terms.end_binding(by);
         }
         let (dead, lost) = (terms.take_dead(), terms.take_lost());
         let distances = terms.take_distances().map(|far| {

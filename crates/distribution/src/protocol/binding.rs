@@ -27,19 +27,20 @@ use super::exports::Way;
 use super::{Post, Rule, With};
 use crate::store::{ImportId, Seen, Store};
 use fabric::NodeId;
+use runtime::abroad::By;
 
 /// What is compared: root, depth, home and entry.
 type Label = (NodeId, u32, NodeId, u32);
 
 impl<S: Store, P: Post> With<'_, S, P> {
-    /// Two variables that are marked or imports were unified here, by a goal of this lane, or 0.
-    pub fn alias(&mut self, a: S::Value, b: S::Value, lane: i64) {
+    /// Two variables that are marked or imports were unified here, by that goal.
+    pub fn alias(&mut self, a: S::Value, b: S::Value, by: By) {
         let (a, b) = (self.store.follow(a), self.store.follow(b));
         if a == b {
             return;
         }
         let (Some(of_a), Some(of_b)) = (self.label(a), self.label(b)) else {
-            self.store.unify_in(lane, a, b);
+            self.store.unify_in(by, a, b);
             return;
         };
         let (larger, other) = if of_a >= of_b { (a, b) } else { (b, a) };
@@ -48,7 +49,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         if self.store.bind(larger, other)
             && let Seen::Import(import) = seen
         {
-            self.yield_to(import, other, lane);
+            self.yield_to(import, other, by);
         }
     }
 
@@ -68,7 +69,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
     }
 
     /// Ends an import whose variable has become a reference to `other`.
-    fn yield_to(&mut self, import: ImportId, other: S::Value, lane: i64) {
+    fn yield_to(&mut self, import: ImportId, other: S::Value, by: By) {
         let Some(&entry) = self.protocol.imports.get(import) else { return };
         if let Seen::Import(same) = self.store.look(other)
             && let Some(known) = self.protocol.imports.get(same)
@@ -81,7 +82,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         if self.protocol.is_lost(entry.home) {
             return self.gone(import);
         }
-        let goal = self.store.leaving_binding(lane, entry.home);
+        let goal = self.store.leaving_binding(by, entry.home);
         let mut words = Vec::new();
         self.put(&mut words, other, 0, Way::low(entry.home));
         match goal {

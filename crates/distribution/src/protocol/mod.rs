@@ -31,7 +31,7 @@ mod tests;
 
 use crate::store::{ExportId, ImportId, Seen, Store};
 use crate::wire::message::{Item, Items, LOG2_MAX, Malformed, Message, NODES_MAX, Reader, TABLES};
-use crate::{Goal, KINDS};
+use crate::{By, Goal, KINDS};
 use cycles::Suspects;
 pub use exports::DEPTHS;
 use exports::{Export, Exports, Way};
@@ -405,8 +405,8 @@ impl<S: Store, P: Post> With<'_, S, P> {
         }
     }
 
-    /// An import got a value here, by a goal of this lane, or 0.
-    pub fn bound(&mut self, import: ImportId, lane: i64) {
+    /// An import got a value here, by that goal.
+    pub fn bound(&mut self, import: ImportId, by: By) {
         let Some(&Import { home, entry, chunk, .. }) = self.protocol.imports.get(import) else { return };
         let Some(cell) = self.store.cell(import) else { return };
         if matches!(self.store.look(cell), Seen::Import(_) | Seen::Variable { .. }) {
@@ -415,7 +415,7 @@ impl<S: Store, P: Post> With<'_, S, P> {
         if self.protocol.is_lost(home) {
             return self.gone(import);
         }
-        let goal = self.store.leaving_binding(lane, home);
+        let goal = self.store.leaving_binding(by, home);
         let mut words = self.protocol.buffer();
         // Its home unifies it with what it has. If both go on inside, more comes with each message.
         self.put_inside(&mut words, cell, chunk, Way::low(home));

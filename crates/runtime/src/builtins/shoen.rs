@@ -18,11 +18,13 @@
 //! | goal                      | what it says                                                                     |
 //! |---------------------------|----------------------------------------------------------------------------------|
 //! | `foster(N,..,P,Args)`     | a goal has come from another node, and is taken in                               |
-//! | `bind(N,..,X,V)`          | a goal has bound a variable of this node at another one, as one that comes here  |
+//! | `daemon(N,..,P,Args)`     | the same of a daemon, which nobody counts                                        |
+//! | `bind(N,..,At,X,V)`       | a goal has bound a variable of this node at another one, as one that comes here  |
 //! | `told(Bit,Ends,Event)`    | something has happened at another node to the shoen of this goal, and ends it or not |
 //! | `hello(N,Node)`           | that node has goals of the shoen                                                 |
-//! | `done(N,Node)`            | a goal that was sent to that node is counted there, or done                      |
-//! | `order(N,What)`           | `abort`, `stop` or `start`: said to nodes that have goals of the shoen           |
+//! | `done(N,Node,Left)`       | a goal that was sent to that node is counted there, or done; daemons are left at these |
+//! | `order(N,What)`           | `abort`, `stop` or `start`: said to nodes that have goals of the shoen, or daemons |
+//! | `order(N,late)`           | the shoen was aborted before: said to a node that has got daemons of it          |
 //! | `lost(N,Node)`            | the shoen's own node counts this one because that node is dead                   |
 //! | `lose(Node)`              | that node is dead                                                                |
 //!
@@ -37,11 +39,14 @@ use crate::goals::shoen::faults::GoalError;
 use crate::goals::shoen::fosters::Arrival;
 use crate::goals::shoen::state::{KINDS, Shoen, Told, kind_bit};
 use crate::reports::outcome::ErrorKind;
+use crate::terms::deref;
 use crate::worker::native::{Outcome, Run};
 use crate::worker::{PRIORITY_MAX, Worker};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use term::Word;
+use term::abi::{Position, PredicateId};
+use term::word::Tag;
 
 /// What a goal becomes that failed in a shoen: module, name and number of arguments.
 pub(crate) const INSTEAD: (&str, &str, usize) = ("shoen_control", "instead", 1);
@@ -239,24 +244,42 @@ fn arrival(worker: &Worker, inputs: &[Word]) -> Result<Arrival, Outcome> {
     Ok(Arrival { number, told, rank, from: from as u32 })
 }
 
-/// `foster(N,Depth,Kinds,Min,Max,Rank,From,P,Args)`.
-fn foster(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
-    let arrival = attempt!(arrival(worker, inputs));
+/// What `foster` and `daemon` bring.
+fn goal_that_came(worker: &Worker, inputs: &[Word]) -> Result<(Arrival, PredicateId, Vec<Word>), Outcome> {
+    let arrival = arrival(worker, inputs)?;
     let (predicate, args) = (worker.predicate_value(inputs[7]), worker.vector_elements(inputs[8]));
     let (Some(predicate), Some(args)) = (predicate, args) else {
-        return wrong(worker, 8, "a goal of a shoen", inputs[7]);
+        return Err(wrong(worker, 8, "a goal of a shoen", inputs[7]));
     };
     if worker.predicates.arity(predicate) != args.len() {
-        return wrong(worker, 9, "the arguments of a goal", inputs[8]);
+        return Err(wrong(worker, 9, "the arguments of a goal", inputs[8]));
     }
+    Ok((arrival, predicate, args))
+}
+
+/// `foster(N,Depth,Kinds,Min,Max,Rank,From,P,Args)`.
+fn foster(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let (arrival, predicate, args) = attempt!(goal_that_came(worker, inputs));
     worker.take_in(arrival, predicate, &args);
     Outcome::Done
 }
 
-/// `bind(N,Depth,Kinds,Min,Max,Rank,From,X,V)`.
+/// `daemon(N,Depth,Kinds,Min,Max,Rank,From,P,Args)`.
+fn daemon(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let (arrival, predicate, args) = attempt!(goal_that_came(worker, inputs));
+    worker.take_in_daemon(arrival, predicate, &args);
+    Outcome::Done
+}
+
+/// `bind(N,Depth,Kinds,Min,Max,Rank,From,At,X,V)`.
 fn bind(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let arrival = attempt!(arrival(worker, inputs));
-    worker.take_in_binding(arrival, inputs[7], inputs[8]);
+    let at = Position::of_word(Word::small(attempt!(integer(worker, 8, inputs[7]))));
+    let known = at.predicate().is_none_or(|predicate| (predicate.0 as usize) < worker.predicates.len());
+    if !known {
+        return wrong(worker, 8, "a place in the program", inputs[7]);
+    }
+    worker.take_in_binding(arrival, at, inputs[8], inputs[9]);
     Outcome::Done
 }
 
@@ -284,11 +307,14 @@ fn hello(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     Outcome::Done
 }
 
-/// `done(N,Node)`.
+/// `done(N,Node,Left)`: Left is a vector of nodes, if there are any.
 fn done(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let (number, node) = (attempt!(integer(worker, 1, inputs[0])), attempt!(integer(worker, 2, inputs[1])));
+    let left = worker.vector_elements(inputs[2]).unwrap_or_default().into_iter().map(deref);
+    let left = left.filter(|left| left.tag() == Tag::Int).map(Word::as_int);
+    let left: Vec<u32> = left.filter(|&left| is_node(worker, left)).map(|left| left as u32).collect();
     if is_node(worker, node) {
-        worker.is_done(number, node as u32);
+        worker.is_done(number, node as u32, &left);
     }
     Outcome::Done
 }
@@ -312,12 +338,13 @@ fn lose(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 }
 
 /// What nodes say to each other, with modes.
-pub(crate) const MESSAGES: [(&str, &str, Run); 8] = [
+pub(crate) const MESSAGES: [(&str, &str, Run); 9] = [
     ("foster", "iiiiiiiii", foster),
-    ("bind", "iiiiiiiaa", bind),
+    ("daemon", "iiiiiiiii", daemon),
+    ("bind", "iiiiiiiiaa", bind),
     ("told", "iii", told),
     ("hello", "ii", hello),
-    ("done", "ii", done),
+    ("done", "iii", done),
     ("order", "ii", order),
     ("lost", "ii", lost),
     ("lose", "i", lose),
@@ -329,6 +356,12 @@ fn order(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     if let Some(what) = worker.atom_value(inputs[1]) {
         let what = worker.atoms.name(what).into_owned();
         worker.obey(number, &what);
+        if &*what == "abort" {
+            if worker.is_home() {
+                super::io::close_deserted(worker);
+            }
+            worker.has_obeyed(number);
+        }
     }
     Outcome::Done
 }

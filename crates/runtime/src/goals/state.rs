@@ -6,7 +6,7 @@ use crate::memory::ranges::{LARGE_PAGE, Region, write};
 use crate::memory::tuning::GOAL_BYTES;
 use std::collections::BTreeMap;
 use term::Word;
-use term::abi::{BOTTOM, GOAL_SLACK_WORDS, PredicateId};
+use term::abi::{BOTTOM, GOAL_SLACK_WORDS, Position, PredicateId};
 use term::layout::GOAL_ARITY_MAX;
 
 /// One segment of the goal stack.
@@ -401,7 +401,9 @@ pub(crate) struct Waiting {
     pub(super) counted: Option<Suspended>,
     /// Generated code waits for a unification, and those that were put off meanwhile.
     pub(super) in_code: bool,
-    pub(super) put_off: Vec<(Word, Word)>,
+    pub(super) put_off: Vec<(Word, Word, Position)>,
+    /// Where the last unification stands that was not done at once.
+    pub(super) position: Position,
 }
 
 impl Waiting {
@@ -449,6 +451,7 @@ pub(crate) struct SystemGoals {
     pub(crate) exported: PredicateId,
     /// What nodes say to each other of shoens, which no program may: see `builtins::shoen`.
     pub(crate) foster: PredicateId,
+    pub(crate) daemon: PredicateId,
     pub(crate) bind: PredicateId,
     pub(crate) told: PredicateId,
     pub(crate) hello: PredicateId,
@@ -475,6 +478,7 @@ impl Default for SystemGoals {
             external: BOTTOM,
             exported: BOTTOM,
             foster: BOTTOM,
+            daemon: BOTTOM,
             bind: BOTTOM,
             told: BOTTOM,
             hello: BOTTOM,

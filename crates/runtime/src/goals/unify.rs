@@ -29,8 +29,8 @@ impl Worker {
     #[cold]
     pub(crate) fn unify_now(&mut self) {
         debug_assert!(!self.waiting.in_code, "a reduction goes on");
-        for (a, b) in std::mem::take(&mut self.waiting.put_off) {
-            self.unify(a, b);
+        for (a, b, position) in std::mem::take(&mut self.waiting.put_off) {
+            self.unify_at(a, b, position);
         }
     }
     /// The same while generated code waits for it: what runs goals is put off.
@@ -92,6 +92,7 @@ impl Worker {
         if self.bind_at_once(b, a) || self.alias_at_once(a, b) {
             return;
         }
+        self.waiting.position = position;
         let error = match self.unify_terms(a, b) {
             Ok(None) => return,
             Ok(Some((inner_a, inner_b))) => {
@@ -150,7 +151,7 @@ impl Worker {
             return self.unless_written(written, pairs, variable, other);
         }
         if self.waiting.in_code {
-            self.waiting.put_off.push((variable, other));
+            self.waiting.put_off.push((variable, other, self.waiting.position));
             self.abi.want_attention();
             return true;
         }

@@ -1,6 +1,6 @@
 //! Terms that go to other nodes and come from them, for the crate that carries them (`face`).
 
-use crate::goals::abroad::{Goal, Known, Outward};
+use crate::goals::abroad::{By, Goal, Known, Outward};
 use crate::node::face::{Term, Terms};
 use crate::worker::{PRIORITY_MAX, Worker};
 use term::Word;
@@ -18,11 +18,9 @@ impl<'t> Terms<'t> {
             Outward::Throw { node, goal } => Outward::Throw { node, goal: goal.map(|word| self.term(word)) },
             Outward::Wanted { import, whole } => Outward::Wanted { import, whole },
             Outward::Looked { import, whole } => Outward::Looked { import, whole },
-            Outward::Bound { import, value, lane } => {
-                Outward::Bound { import, value: self.term(value), lane }
-            }
+            Outward::Bound { import, value, by } => Outward::Bound { import, value: self.term(value), by },
             Outward::Marked { export } => Outward::Marked { export },
-            Outward::Alias { a, b, lane } => Outward::Alias { a: self.term(a), b: self.term(b), lane },
+            Outward::Alias { a, b, by } => Outward::Alias { a: self.term(a), b: self.term(b), by },
             Outward::Offered => Outward::Offered,
         })
     }
@@ -42,22 +40,22 @@ impl<'t> Terms<'t> {
         }
         takes
     }
-    /// What a goal of this lane has bound goes to a node: the goal that binds it there, but for its last two arguments,
-    /// the variable and the value. `None`: the lane is 0.
-    pub fn leaving_binding(&mut self, lane: i64, node: u32) -> Option<Goal<Term<'t>>> {
-        let goal = self.first().leaving_binding(lane, node)?;
+    /// What a goal has bound goes to a node: the goal that binds it there, but for its last two arguments, the variable
+    /// and the value. `None`: nobody counts it.
+    pub fn leaving_binding(&mut self, by: By, node: u32) -> Option<Goal<Term<'t>>> {
+        let goal = self.first().leaving_binding(by, node)?;
         Some(goal.map(|word| self.term(word)))
     }
-    /// Other nodes were told what an item of this lane says.
-    pub fn end_binding(&mut self, lane: i64) {
-        self.first().end_binding(lane);
+    /// Other nodes were told what a goal has done.
+    pub fn end_binding(&mut self, by: By) {
+        self.first().end_binding(by.lane);
     }
-    /// Unifies two terms, which a goal of this lane wanted (0: of none).
-    pub fn unify_in(&mut self, lane: i64, a: Term<'t>, b: Term<'t>) {
+    /// Unifies two terms, which a goal wanted.
+    pub fn unify_in(&mut self, By { lane, position }: By, a: Term<'t>, b: Term<'t>) {
         let (a, b) = (self.own(a), self.own(b));
         match lane {
             0 => self.first().outside(|worker| worker.unify(a, b)),
-            lane => self.first().in_lane(lane, |worker| worker.unify(a, b)),
+            lane => self.first().in_lane(lane, |worker| worker.unify_at(a, b, position)),
         }
     }
     /// Another node has died. What it has sent has come before; what becomes of its goals and of goals that were sent

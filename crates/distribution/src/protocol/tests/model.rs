@@ -8,7 +8,7 @@ use crate::store::Store;
 use crate::wire::message::Message;
 use explorer::Model;
 use fabric::{NodeId, Priority, Random};
-use runtime::abroad::FAR;
+use runtime::abroad::{By, FAR};
 use smallvec::smallvec;
 use std::collections::VecDeque;
 use term::abi::PredicateId;
@@ -254,9 +254,9 @@ impl Case {
         self.with(state, node, |protocol| {
             match event {
                 Event::Wanted(import) => protocol.wanted(import),
-                Event::Bound(import) => protocol.bound(import, 0),
+                Event::Bound(import) => protocol.bound(import, By::default()),
                 Event::Marked(export) => protocol.marked(export),
-                Event::Alias(a, b) => protocol.alias(a, b, 0),
+                Event::Alias(a, b) => protocol.alias(a, b, By::default()),
                 Event::Dead(import) => protocol.dead(import),
                 Event::Lost(export) => protocol.lost(export),
             }

@@ -348,7 +348,7 @@ pub(crate) fn lanes(worker: &mut Worker) -> Vec<i64> {
 /// written goes out, as far as nobody has to wait for that. True if there were such shoens.
 ///
 /// Requests ask for it, too: so whoever was told of an end may use the same port.
-fn close_deserted(worker: &mut Worker) -> bool {
+pub(super) fn close_deserted(worker: &mut Worker) -> bool {
     if !worker.shared.shoens.take_deserted() {
         return false;
     }
@@ -357,6 +357,21 @@ fn close_deserted(worker: &mut Worker) -> bool {
     sockets::close_deserted(worker);
     events::Outside::of(worker).forget_deserted(worker);
     true
+}
+
+/// X20 of `shoen`: whether a goal that has come from another node is late: what had this place was closed, as its shoen
+/// was aborted, and the place may be another one's by now.
+fn is_late<T>(
+    worker: &mut Worker,
+    table: fn(&mut Io) -> &mut Table<T>,
+    place: usize,
+    lane: fn(&T) -> i64,
+) -> bool {
+    if !worker.is_one_of_several_nodes() {
+        return false;
+    }
+    let lane = table(worker.io()).get_mut(place).map(|value| lane(value));
+    !lane.is_some_and(|lane| worker.is_of_running(lane))
 }
 
 /// The places of what belongs to shoens that were aborted.

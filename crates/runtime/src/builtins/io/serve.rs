@@ -46,6 +46,10 @@ pub(crate) const PROCESS: (&str, &str, usize) = ("file_io", "stream", 3);
 
 fn serve(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let [messages, handle] = *inputs else { return Outcome::No };
+    if is_late(worker, handle) {
+        outputs[0] = worker.new_variable();
+        return Outcome::Done;
+    }
     outputs[0] = match serve_messages(worker, messages, handle) {
         Served::Open(rest) if rest.tag() == Tag::Ref => {
             let state = worker.new_variable();
@@ -66,6 +70,9 @@ fn stream_process(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outco
     if worker.send_to_seat(Seat::Home, process, inputs) {
         return Outcome::Done;
     }
+    if is_late(worker, handle) {
+        return Outcome::Done;
+    }
     match serve_messages(worker, messages, handle) {
         Served::Open(rest) if rest.tag() == Tag::Ref => wait(worker, [rest, handle, state]),
         Served::Open(rest) => worker.spawn(process, &[rest, handle, state]),
@@ -73,6 +80,10 @@ fn stream_process(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outco
         Served::Stop(outcome) => return named(worker, outcome, inputs),
     }
     Outcome::Done
+}
+
+fn is_late(worker: &mut Worker, handle: Word) -> bool {
+    super::is_late(worker, |io| &mut io.streams, place(handle), |stream| stream.lane)
 }
 
 /// The process waits for its next message, or is one of a batch.
@@ -180,6 +191,10 @@ fn count(worker: &mut Worker, place: usize, message: Word) {
 /// `resume(V,Work,S,H,State)`: V is bound; goes on looking for variables in a term that is to be written.
 fn resume(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let [seen, work, rest, handle] = *inputs else { return Outcome::No };
+    if is_late(worker, handle) {
+        outputs[0] = worker.new_variable();
+        return Outcome::Done;
+    }
     let Some(place) = stream(worker, handle).filter(|&place| begin(worker, place)) else {
         return error(ErrorKind::Other, "this stream was closed");
     };

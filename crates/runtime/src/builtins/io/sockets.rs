@@ -272,6 +272,10 @@ fn go_on(worker: &mut Worker, state: State, answer: Word, wanted: Wanted) -> Wor
 /// `connected(K,Reply)`: waits until a host is known, or a connection made or refused.
 pub(super) fn connected(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let place = attempt!(index(worker, 1, inputs[0], usize::MAX));
+    if super::is_late(worker, |io| &mut io.connecting, place, |connecting| connecting.lane) {
+        outputs[0] = worker.new_variable();
+        return Outcome::Done;
+    }
     let Some(connecting) = worker.io().connecting.get_mut(place) else {
         return error(ErrorKind::Other, "this connection was made already");
     };
@@ -321,6 +325,10 @@ fn server(worker: &mut Worker, fd: OwnedFd, address: Address, answer: Word) -> W
 /// `closed`.
 pub(super) fn accept(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     let place = attempt!(index(worker, 2, inputs[1], usize::MAX));
+    if super::is_late(worker, |io| &mut io.listeners, place, |listener| listener.lane) {
+        outputs[0] = worker.new_variable();
+        return Outcome::Done;
+    }
     let (message, rest) = match worker.view(inputs[0]) {
         View::Cons(message, rest) => (message, rest),
         View::Atom(NIL) => {

@@ -44,14 +44,14 @@ mod leaving;
 mod look;
 #[cfg(all(test, models))]
 mod models;
-mod outward;
+pub(crate) mod outward;
 pub(crate) mod state;
 #[cfg(all(test, not(models)))]
 mod tests;
 
 pub use crate::goals::abroad::far::FAR;
 pub use crate::goals::abroad::known::Known;
-pub use crate::goals::abroad::outward::{Goal, Outward};
+pub use crate::goals::abroad::outward::{By, Goal, Outward};
 pub(crate) use crate::goals::abroad::state::Words;
 
 use crate::goals::abroad::known::number_in;
@@ -65,7 +65,7 @@ use crate::memory::tuning::LARGE_WORDS;
 use crate::terms::{View, deref};
 use crate::worker::{Options, PRIORITY_MAX, Worker};
 use term::Word;
-use term::abi::PredicateId;
+use term::abi::{Position, PredicateId};
 use term::layout::{
     self, HOOK_SUSPENSION, SUSPENSION_ARGS, SUSPENSION_NEXT, SUSPENSION_PREDICATE, SUSPENSION_PRIORITY,
 };
@@ -150,8 +150,8 @@ impl Worker {
             Kind::Wanted(import, _) | Kind::Bound(import, _) => {
                 let record = words.pop().expect("with its record").address();
                 if self.abroad.import(import) != Import::Record(record) {
-                    if let Kind::Bound(_, lane) = what {
-                        self.end_binding(lane);
+                    if let Kind::Bound(_, by) = what {
+                        self.end_binding(by.lane);
                     }
                     return;
                 }
@@ -273,7 +273,7 @@ impl Worker {
         let external = PredicateId::of_goal_word(goal) == self.system_goals.external;
         debug_assert!(external || goal == self.system_goals.exported.goal_word(), "OUTWARD is theirs alone");
         let what = match external {
-            true => Kind::Bound(number, self.begin_binding()),
+            true => Kind::Bound(number, self.begin_binding(Position::NONE)),
             false => Kind::Marked(number),
         };
         self.tell(what, &[cell, pointer(Tag::Object, args - 8 * SUSPENSION_ARGS)]);
@@ -310,8 +310,8 @@ impl Worker {
             let import = argument(record, 1).as_int() as u32;
             let written = self.replace(variable.address(), content, other);
             if written == Written::Yes {
-                let lane = self.begin_binding();
-                self.tell(Kind::Bound(import, lane), &[variable, pointer(Tag::Object, record)]);
+                let by = self.begin_binding(self.waiting.position);
+                self.tell(Kind::Bound(import, by), &[variable, pointer(Tag::Object, record)]);
             }
             return Some(written);
         }
@@ -347,8 +347,8 @@ impl Worker {
     }
     /// Two variables are to be one, which others decide.
     pub(super) fn tell_alias(&mut self, a: Word, b: Word) {
-        let lane = self.begin_binding();
-        self.tell(Kind::Alias(lane), &[a, b]);
+        let by = self.begin_binding(self.waiting.position);
+        self.tell(Kind::Alias(by), &[a, b]);
     }
     fn is_of_others(&self, content: Word) -> bool {
         let SystemGoals { external, exported, .. } = self.system_goals;
@@ -576,12 +576,12 @@ impl Worker {
             }
             Kind::Wanted(import, whole) => Outward::Wanted { import, whole },
             Kind::Looked(import, whole) => Outward::Looked { import, whole },
-            Kind::Bound(import, lane) => Outward::Bound { import, value: deref(words[0]), lane },
+            Kind::Bound(import, by) => Outward::Bound { import, value: deref(words[0]), by },
             Kind::Marked(export) => {
                 self.abroad.told = Some(export);
                 Outward::Marked { export }
             }
-            Kind::Alias(lane) => Outward::Alias { a: words[0], b: words[1], lane },
+            Kind::Alias(by) => Outward::Alias { a: words[0], b: words[1], by },
             Kind::Offered(_) => Outward::Offered,
             Kind::Placed(_) => unreachable!("others need not know"),
         })

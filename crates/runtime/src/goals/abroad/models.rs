@@ -1,7 +1,7 @@
 //! What every order of events of two workers leads to where one of them binds, marks or unifies variables that other
 //! nodes know (`cargo xtask loom`).
 
-use super::Outward;
+use super::{By, Outward};
 use crate::goals::abroad::state::Item;
 use crate::node::models::{Pair, model_of_nodes, nothing, small, suspend, variable};
 use crate::terms::deref;
@@ -63,7 +63,7 @@ fn an_answer_against_a_value() {
         [|worker, x| answer(worker, x[0]), |worker, x| unify(worker, x[0], small(1))];
     model_of_nodes(0, reading, does, |pair| {
         let bound = pair.with(0, |worker| worker.import_cell(0).is_some());
-        let expected = Outward::Bound { import: 0, value: small(1), lane: 0 };
+        let expected = Outward::Bound { import: 0, value: small(1), by: By::default() };
         assert_eq!(told(pair), if bound { vec![expected] } else { vec![] });
         assert_eq!((pair.value(0), pair.failed()), (small(1), [false; 2]));
     });
@@ -146,7 +146,7 @@ fn a_goal_waits_for_an_import_that_gets_a_value() {
     model_of_nodes(0, unread, does, |pair| {
         assert_eq!((pair.value(0), pair.ready()), (small(1), 1));
         let told = told(pair);
-        let bound = Outward::Bound { import: 0, value: small(1), lane: 0 };
+        let bound = Outward::Bound { import: 0, value: small(1), by: By::default() };
         assert_eq!(told.iter().filter(|&told| *told == bound).count(), 1, "{told:?}");
         assert!(told.len() <= 2, "{told:?}");
     });

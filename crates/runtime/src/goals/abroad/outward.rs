@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use term::Word;
-use term::abi::PredicateId;
+use term::abi::{Position, PredicateId};
 
 /// A goal that leaves its node, or may.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,15 @@ impl Goal {
         let Goal { priority, predicate, args } = self;
         Goal { priority, predicate, args: args.into_iter().map(show).collect() }
     }
+}
+
+/// Whose fault it is if a variable has another value at its home.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct By {
+    /// The lane of the goal, or 0 if nobody counts it.
+    pub lane: i64,
+    /// Where that stands in the text.
+    pub position: Position,
 }
 
 /// What happened that other nodes may have to be told. Words are good until the next turn.
@@ -53,8 +62,8 @@ pub enum Outward<T = Word> {
         import: u32,
         /// Its cell.
         value: T,
-        /// Whose fault it is if its home has another one: a lane, or 0.
-        lane: i64,
+        /// Whose fault it is if its home has another one.
+        by: By,
     },
     /// A marked variable was bound or became a reference.
     Marked {
@@ -68,7 +77,7 @@ pub enum Outward<T = Word> {
         /// The other.
         b: T,
         /// As for `Bound`.
-        lane: i64,
+        by: By,
     },
     /// The program has said `@node(any)` of a goal, for the first time at this node.
     Offered,

@@ -2,12 +2,13 @@
 
 use super::far::Distances;
 use super::identities::Identities;
+use super::outward::By;
 use crate::coordination::waker::{Ticker, Waker};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
 use term::Word;
-use term::abi::PredicateId;
+use term::abi::{Position, PredicateId};
 use term::word::Tag;
 
 /// Those of an item of the queue; most have few.
@@ -80,9 +81,9 @@ pub(super) enum Kind {
     /// The second says whether all that is inside is wanted, too.
     Wanted(u32, bool),
     Looked(u32, bool),
-    /// These two have the lane of the goal that did it, if it is counted (X20 of `shoen`), or 0.
-    Bound(u32, i64),
-    Alias(i64),
+    /// These two say which goal did it, if it is counted (X20 of `shoen`).
+    Bound(u32, By),
+    Alias(By),
     Marked(u32),
     Offered(PredicateId),
     Placed(PredicateId),
@@ -97,9 +98,9 @@ impl Item {
         let kind = match self.what {
             Kind::Throw { node, priority, predicate } => [0, node.into(), predicate.0.into(), priority],
             Kind::Wanted(import, whole) => [1, import.into(), whole.into(), 0],
-            Kind::Bound(import, lane) => [2, import.into(), 0, lane],
+            Kind::Bound(import, by) => [2, import.into(), by.position.bits() as i64, by.lane],
             Kind::Marked(export) => [3, export.into(), 0, 0],
-            Kind::Alias(lane) => [4, 0, 0, lane],
+            Kind::Alias(by) => [4, 0, by.position.bits() as i64, by.lane],
             Kind::Offered(predicate) => [5, predicate.0.into(), 0, 0],
             Kind::Placed(predicate) => [6, predicate.0.into(), 0, 0],
             Kind::Looked(import, whole) => [7, import.into(), whole.into(), 0],
@@ -111,12 +112,13 @@ impl Item {
         let (words, kind) = words.split_at(words.len() - KIND_WORDS);
         let [kind, number, second, priority] = [0, 1, 2, 3].map(|i| kind[i].as_int());
         let number = number as u32;
+        let by = By { lane: priority, position: Position::of_word(Word::small(second)) };
         let what = match kind {
             0 => Kind::Throw { node: number, priority, predicate: PredicateId(second as u32) },
             1 => Kind::Wanted(number, second != 0),
-            2 => Kind::Bound(number, priority),
+            2 => Kind::Bound(number, by),
             3 => Kind::Marked(number),
-            4 => Kind::Alias(priority),
+            4 => Kind::Alias(by),
             5 => Kind::Offered(PredicateId(number)),
             6 => Kind::Placed(PredicateId(number)),
             _ => Kind::Looked(number, second != 0),

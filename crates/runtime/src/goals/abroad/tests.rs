@@ -59,7 +59,7 @@ fn an_import_lives_as_long_as_its_variable_is_read_once_and_tells_its_value() {
     let worker = builder.node.worker();
     let variable = worker.root_word(&kept);
     worker.unify(variable, Word::small(5));
-    let bound = Outward::Bound { import: 7, value: Word::small(5), lane: 0 };
+    let bound = Outward::Bound { import: 7, value: Word::small(5), by: By::default() };
     assert_eq!(happened(worker), [bound]);
     assert_eq!(worker.waiting_goals().count(), 0);
     worker.forget_import(7);
@@ -67,7 +67,7 @@ fn an_import_lives_as_long_as_its_variable_is_read_once_and_tells_its_value() {
     // Nobody reads it, and it gets a value.
     let unread = worker.import(9);
     worker.unify(Word::NIL, unread);
-    assert_eq!(happened(worker), [Outward::Bound { import: 9, value: Word::NIL, lane: 0 }]);
+    assert_eq!(happened(worker), [Outward::Bound { import: 9, value: Word::NIL, by: By::default() }]);
 }
 
 #[test]
@@ -183,7 +183,8 @@ fn two_variables_that_others_know_are_made_one_by_those_who_know_more() {
         worker.unify(a, b);
         let told = happened(worker);
         assert!(
-            told == [Outward::Alias { a, b, lane: 0 }] || told == [Outward::Alias { a: b, b: a, lane: 0 }],
+            told == [Outward::Alias { a, b, by: By::default() }]
+                || told == [Outward::Alias { a: b, b: a, by: By::default() }],
             "{told:?}"
         );
         assert!(deref(a) != deref(b));

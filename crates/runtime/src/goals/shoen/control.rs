@@ -57,15 +57,18 @@ impl Worker {
     pub(crate) fn abort(&mut self, shoen: &Arc<Shoen>) {
         let mut all = vec![shoen.clone()];
         while let Some(shoen) = all.pop() {
-            if shoen.tally.is_over() {
+            if !shoen.tally.try_hold() {
                 continue;
             }
-            if shoen.tally.abort() {
-                self.note_over(shoen.clone());
+            // Whoever holds it is the last to leave.
+            let first = !shoen.tally.is_aborted();
+            shoen.tally.abort();
+            if first && shoen.foster.is_none() {
+                shoen.nodes().into_iter().for_each(|node| self.order_at(&shoen, node));
             }
+            self.leave(&shoen);
             all.extend(shoen.children());
         }
-        self.order_nodes(shoen);
         self.shared.shoens.count_abort();
         self.shared.team.poke_all();
         self.abi.want_attention();

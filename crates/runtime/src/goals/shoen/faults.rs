@@ -90,7 +90,10 @@ impl Worker {
         debug_assert!(super::is_lane(lane), "X16: the fault of no shoen");
         debug_assert_eq!(self.predicates.arity(predicate), args.len(), "H1: a goal has its arguments");
         let Some(shoen) = self.shoen_of(lane).filter(|shoen| !shoen.tally.is_aborted()) else { return };
-        let Some(listener) = self.listener(&shoen, what.bit) else {
+        // X20: of what a foster has left its shoen is told.
+        let left = shoen.foster.is_some() && shoen.kinds & what.bit != 0;
+        let listener = self.listener(&shoen, what.bit).or_else(|| left.then(|| shoen.clone()));
+        let Some(listener) = listener else {
             return self.goal_error_outside(error, predicate, &args, position);
         };
         let goal = self.goal_term(predicate, &args);

@@ -6,10 +6,11 @@
 
 use crate::goals::shoen::state::{Shoen, Told};
 use crate::worker::{PRIORITY_MAX, Worker};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use term::Word;
-use term::abi::PredicateId;
+use term::abi::{Position, PredicateId};
 
 /// What came with a goal of a shoen from another node.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +32,21 @@ impl Worker {
     }
     /// X20: tells another node that one of the goals that it has sent is counted here, or done.
     pub(super) fn tell_done(&mut self, number: i64, node: u32) {
-        let words = [number, self.options.node.into()].map(Word::small);
+        self.tell_done_but(number, node, BTreeSet::new());
+    }
+    /// The same; at these nodes daemons are left.
+    fn tell_done_but(&mut self, number: i64, node: u32, left: BTreeSet<u32>) {
+        let left: Vec<Word> = left.into_iter().map(|node| Word::small(node.into())).collect();
+        let left = if left.is_empty() { Word::NIL } else { self.vector(&left) };
+        let words = [Word::small(number), Word::small(self.options.node.into()), left];
         self.tell_node(node, self.system_goals.done, &words);
+    }
+    /// X20: nothing is left here of what stood for a shoen but its daemons, as another node is told.
+    pub(super) fn tell_end(&mut self, number: i64, node: u32, mut left: BTreeSet<u32>) {
+        if self.shared.shoens.has_daemons(number) {
+            left.insert(self.options.node);
+        }
+        self.tell_done_but(number, node, left);
     }
     /// The node that has made the shoen of a number, if it is another one.
     pub(crate) fn other_home(&self, number: i64) -> Option<u32> {
@@ -48,11 +62,24 @@ impl Worker {
         }
         self.leave(&shoen);
     }
+    /// X20: a daemon of a shoen has come from another node.
+    pub(crate) fn take_in_daemon(&mut self, arrival: Arrival, predicate: PredicateId, args: &[Word]) {
+        let Arrival { number, told, rank, from } = arrival;
+        let home = self.shared.shoens.home(number);
+        if self.is_lost(from) || self.is_lost(home) {
+            return;
+        }
+        let Some((lane, new)) = self.shared.shoens.lane_of_daemon(number, rank, from, told) else { return };
+        if new {
+            self.say_hello(number, home);
+        }
+        self.spawn_at_lane(lane, predicate, args);
+    }
     /// X20: a goal of a shoen has bound a variable of this node at another one. It has done that, aborted or not.
-    pub(crate) fn take_in_binding(&mut self, arrival: Arrival, variable: Word, value: Word) {
+    pub(crate) fn take_in_binding(&mut self, arrival: Arrival, at: Position, variable: Word, value: Word) {
         let Some(shoen) = self.admit(arrival) else { return };
         let lane = self.shared.shoens.lane_of(&shoen, arrival.rank, false);
-        self.in_lane(lane, |worker| worker.unify(variable, value));
+        self.in_lane(lane, |worker| worker.unify_at(variable, value, at));
         self.leave(&shoen);
     }
     /// X20: what is here of the shoen of a goal that has come, with a holder for that.
@@ -75,24 +102,38 @@ impl Worker {
         }
         let (shoen, new) = held?;
         if new {
-            let words = [number, self.options.node.into()].map(Word::small);
-            self.tell_node(home, self.system_goals.hello, &words);
+            self.say_hello(number, home);
         }
         Some(shoen)
+    }
+    fn say_hello(&mut self, number: i64, home: u32) {
+        let words = [number, self.options.node.into()].map(Word::small);
+        self.tell_node(home, self.system_goals.hello, &words);
     }
     /// X20: nothing is left of what stood for a shoen here.
     pub(super) fn end_foster(&mut self, shoen: &Shoen) {
         debug_assert!(shoen.tally.is_over(), "X20: goals of it are left here");
         self.shared.shoens.remove(shoen);
         if let Some(from) = &shoen.foster {
-            self.tell_done(shoen.number, from.load(SeqCst));
+            self.tell_end(shoen.number, from.load(SeqCst), shoen.nodes());
+        }
+        if self.shared.shoens.has_deserted() {
+            self.shared.waker.wake();
         }
     }
-    /// X20: what was sent from here has come, and is counted there, or is done.
-    pub(crate) fn is_done(&mut self, number: i64, node: u32) {
+    /// X20: what was sent from here has come, and is counted there, or is done; at these nodes daemons are left.
+    pub(crate) fn is_done(&mut self, number: i64, node: u32, left: &[u32]) {
         let shoen = self.shared.shoens.get(number).filter(|shoen| shoen.away.came(node));
         match shoen {
-            Some(shoen) => self.leave(&shoen),
+            Some(shoen) => {
+                for &left in left {
+                    shoen.is_at(left);
+                    if shoen.foster.is_none() && shoen.tally.is_aborted() {
+                        self.order_at(&shoen, left);
+                    }
+                }
+                self.leave(&shoen);
+            }
             None => {
                 debug_assert!(self.is_lost(node), "X20: node {node} had goals of {number}, which was over")
             }
@@ -100,7 +141,14 @@ impl Worker {
     }
     /// X20: another node has goals of a shoen of this one.
     pub(crate) fn greet(&mut self, number: i64, node: u32) {
-        let Some(shoen) = self.shared.shoens.get(number) else { return };
+        let Some(shoen) = self.shared.shoens.get(number) else {
+            if self.shared.shoens.was_aborted(number) {
+                // A daemon was under way.
+                let what = Word::atom(self.intern("late"));
+                self.tell_node(node, self.system_goals.order, &[Word::small(number), what]);
+            }
+            return;
+        };
         shoen.is_at(node);
         if shoen.tally.is_aborted() || shoen.is_stopped() {
             self.order_at(&shoen, node);
@@ -117,7 +165,14 @@ impl Worker {
             all.extend(shoen.children());
         }
     }
-    fn order_at(&mut self, shoen: &Shoen, node: u32) {
+    pub(super) fn order_at(&mut self, shoen: &Shoen, node: u32) {
+        if shoen.tally.is_aborted() {
+            // It is over when that node has closed what it had to.
+            if self.is_lost(node) || !shoen.tally.try_hold() {
+                return;
+            }
+            shoen.away.send(node);
+        }
         let what = match (shoen.tally.is_aborted(), shoen.is_stopped()) {
             (true, _) => "abort",
             (false, true) => "stop",
@@ -129,24 +184,48 @@ impl Worker {
     /// X20: the node of a shoen says what is to become of its goals here.
     pub(crate) fn obey(&mut self, number: i64, what: &str) {
         let foster = self.shared.shoens.get(number).filter(|shoen| shoen.foster.is_some());
-        let Some(shoen) = foster else { return };
-        match what {
-            "abort" => self.abort(&shoen),
-            "stop" => self.stop(&shoen),
-            _ => self.start(&shoen),
+        match (what, foster) {
+            ("abort", foster) => {
+                foster.iter().for_each(|shoen| self.abort(shoen));
+                self.abort_daemons(number);
+            }
+            ("late", _) => self.abort_daemons(number),
+            ("stop", Some(shoen)) => self.stop(&shoen),
+            (_, Some(shoen)) => self.start(&shoen),
+            (_, None) => {}
+        }
+    }
+    /// X20: the node of a shoen is told that its goals and daemons here are dropped, or will be before that is told of
+    /// a goal that it counts.
+    pub(crate) fn has_obeyed(&mut self, number: i64) {
+        if let Some(home) = self.other_home(number) {
+            self.tell_done(number, home);
+        }
+    }
+    /// X20: daemons are dropped that were left here.
+    pub(super) fn abort_daemons(&mut self, number: i64) {
+        if self.shared.shoens.abort_daemons(number) {
+            self.shared.shoens.count_abort();
+            self.shared.team.poke_all();
+            self.abi.want_attention();
+            self.shared.waker.wake();
         }
     }
     /// X20: what has happened here is reported where the shoen is: `bit` is that of its kind. Whether whoever is told
     /// `ends` by that.
     pub(super) fn tell_home(&mut self, shoen: &Arc<Shoen>, bit: u64, ends: bool, event: Word) {
         let home = self.shared.shoens.home(shoen.number);
-        if self.is_lost(home) || !shoen.tally.try_hold() {
+        if self.is_lost(home) {
             return;
         }
-        let lane = self.shared.shoens.lane_of(shoen, PRIORITY_MAX, false);
+        // X15: of what is over daemons are left.
+        let counted = shoen.tally.try_hold();
+        let lane = self.shared.shoens.lane_of(shoen, PRIORITY_MAX, !counted);
         let words = [Word::small(bit as i64), Word::small(ends.into()), event];
         self.throw_in(lane, home, self.system_goals.told, &words);
-        self.leave(shoen);
+        if counted {
+            self.leave(shoen);
+        }
     }
     /// X20: something has happened to goals of the running shoen at another node. False if nobody is told.
     pub(crate) fn hear(&mut self, bit: u64, ends: bool, event: Word) -> bool {

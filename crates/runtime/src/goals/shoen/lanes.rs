@@ -1,6 +1,7 @@
 //! Lanes: which goals belong to which shoen, and what of it is left. X11 to X16 of the module above.
 
 use super::is_lane;
+use crate::goals::abroad::outward::By;
 use crate::goals::shoen::state::{Fault, Here, Lane, News, Shoen, Since, What, kind_bit, name};
 use crate::memory::ranges::read;
 use crate::reports::outcome::{ErrorKind, ProgramError};
@@ -26,8 +27,14 @@ impl Worker {
         self.shoen_of(self.abi.priority)
     }
     /// The shoen of a lane.
-    pub(super) fn shoen_of(&mut self, lane: i64) -> Option<Arc<Shoen>> {
+    pub(crate) fn shoen_of(&mut self, lane: i64) -> Option<Arc<Shoen>> {
         is_lane(lane).then(|| self.lane(lane).map(|here| here.lane.shoen.clone()))?
+    }
+    /// Whether the running goal is of the same shoen as what has this lane, or both are of none.
+    pub(crate) fn is_of_running(&mut self, lane: i64) -> bool {
+        let number = |shoen: Option<Arc<Shoen>>| shoen.map(|shoen| shoen.number);
+        let of_lane = number(self.shoen_of(lane));
+        (of_lane.is_some() || !is_lane(lane)) && of_lane == number(self.running_shoen())
     }
     /// What a lane means; `None` if its goals are dropped.
     fn lane(&mut self, number: i64) -> Option<&mut Here> {
@@ -135,15 +142,15 @@ impl Worker {
             self.leave(&lane.shoen);
         }
     }
-    /// The running goal does what other nodes are told, and may be wrong there: its lane, until [`Worker::end_binding`]
-    /// a holder of its shoen, or 0 if it is not counted.
-    pub(crate) fn begin_binding(&mut self) -> i64 {
+    /// The running goal does at this position what other nodes are told, and may be wrong there: its lane is a holder
+    /// of its shoen until [`Worker::end_binding`], if it is counted.
+    pub(crate) fn begin_binding(&mut self, position: Position) -> By {
         let lane = self.abi.priority;
         if !self.in_shoen() || self.counted_shoen(lane).is_none() {
-            return 0;
+            return By::default();
         }
         self.lanes.send_off(&self.shared.shoens, lane);
-        lane
+        By { lane, position }
     }
     /// Other nodes were told.
     pub(crate) fn end_binding(&mut self, lane: i64) {

@@ -42,6 +42,7 @@
 use crate::goals::shoen::state::{Shoen, kind_bit};
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::worker::Worker;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use term::Word;
 
@@ -72,6 +73,9 @@ impl Worker {
                 self.report_lost(&shoen, node);
             }
             self.leave(&shoen);
+        }
+        for number in self.shared.shoens.with_daemons(node) {
+            self.abort_daemons(number);
         }
         for (number, node) in self.shared.shoens.losses.take_early(node) {
             self.hear_of_loss(number, node);
@@ -112,7 +116,7 @@ impl Worker {
         debug_assert!(self.other_home(number) != Some(node), "X21: a dead node tells nothing of {number}");
         let foster = self.shared.shoens.get(number).filter(|shoen| shoen.tally.try_hold());
         let home = self.shared.shoens.home(number);
-        let Some(shoen) = foster else { return self.tell_done(number, home) };
+        let Some(shoen) = foster else { return self.tell_end(number, home, BTreeSet::new()) };
         debug_assert!(shoen.foster.is_some(), "X21: a shoen's own node does not tell itself");
         self.report_lost(&shoen, node);
         if !shoen.is_adopted(node, home) {
@@ -128,7 +132,7 @@ impl Worker {
     }
     /// The same, and says so of the shoen.
     fn report_lost(&mut self, shoen: &Arc<Shoen>, node: u32) {
-        if !self.forget_sent(shoen, node) {
+        if !self.forget_sent(shoen, node) || shoen.tally.is_aborted() {
             return;
         }
         let Some(listener) = self.listener(shoen, kind_bit("node_lost")) else {

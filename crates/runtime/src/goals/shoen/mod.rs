@@ -17,8 +17,8 @@
 //!   says so first, and then looks whether there are holders. So no goal runs after the end was reported. Workers drop
 //!   ready goals of aborted shoens at their next attention, those that wait when they are resumed, and major
 //!   collections the rest.
-//! - X15 Daemons are not counted: they wait in a lane of their own, which goes on after the shoen's end, unless it was
-//!   aborted. What they do wrong then is told to the shoen around it.
+//! - X15 Daemons are not counted: they wait in a lane of their own, which goes on after the shoen's end, unless it or a
+//!   shoen around it was aborted. What they do wrong then is told to the shoen around it.
 //! - X16 What fails in a shoen is noted, with a holder, and reported at the next attention: helpers make no goals.
 //! - X17 A goal of a shoen that waits, and to which neither ready goals nor goals outside lead, nor anything that is
 //!   awaited from outside, waits for ever. A major collection finds it if one worker makes it alone, as it does while
@@ -35,7 +35,14 @@
 //!   a foster is told when nothing is left of that; of all other goals that come, the sender is told at once, as the
 //!   foster, or the shoen itself, has them from then on. So a shoen is over when nothing of it is left anywhere. A new
 //!   foster says *hello* to the shoen's own node, which tells it all *orders* from then on, and those of before. What
-//!   is to be reported goes home as a goal of the shoen. Daemons that leave are counted nowhere.
+//!   is to be reported goes home as a goal of the shoen. Daemons that leave are counted nowhere, and belong to what
+//!   there is of the shoen at their node, be it over, or to a foster that is over from the start. Whoever tells that
+//!   nothing is left tells at which nodes there are daemons, below it, too; so the shoen's own node knows all of them
+//!   by the shoen's end. It counts each order to abort as a goal that it has sent, which is done when the daemons there
+//!   are dropped, and tells a node once more that has daemons later. So at the end of what was aborted everything that
+//!   goals of it have opened is closed, or will be before anything else is opened. A daemon under way meanwhile may
+//!   come later: nodes remember what was aborted of late, and drop it, and its own node says so to a new foster. Where
+//!   an open file was, another one may be by then: so who serves one looks whose it is.
 //! - X21 A node may die; what becomes of shoens then says `losses`.
 
 mod control;

@@ -3,6 +3,7 @@
 mod away;
 mod kinds;
 mod known;
+mod left;
 mod losses;
 mod tally;
 
@@ -16,6 +17,7 @@ pub(super) use kinds::name;
 pub(crate) use kinds::{KINDS, kind_bit};
 pub(super) use known::Here;
 use known::Known;
+use left::{Aborted, Daemons};
 use losses::Losses;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -44,8 +46,10 @@ pub(crate) struct Shoen {
     pub(super) foster: Option<AtomicU32>,
     /// X20: its goals that were sent to other nodes.
     pub(crate) away: Away,
-    /// X20: the nodes where others stand for it.
+    /// X20: the nodes where others stand for it, or have left daemons.
     nodes: Mutex<BTreeSet<u32>>,
+    /// X15: shoens inside are over, and have left daemons.
+    has_left: AtomicBool,
     /// The lowest and the highest priority of its goals.
     pub(super) range: (i64, i64),
     pub(crate) tally: Tally,
@@ -87,6 +91,7 @@ impl Shoen {
             foster: foster.map(AtomicU32::new),
             away: Away::new(),
             nodes: Mutex::new(BTreeSet::new()),
+            has_left: AtomicBool::new(false),
             words: AtomicU64::new(0),
             words_max: AtomicU64::new(u64::MAX),
             words_before: AtomicU64::new(0),
@@ -102,13 +107,18 @@ impl Shoen {
         let told = self.foster.as_ref();
         told.is_some_and(|told| told.compare_exchange(dead, by, SeqCst, SeqCst).is_ok())
     }
-    /// X20: another node has goals of it.
+    /// X15: whether a shoen around it was aborted.
+    fn is_aborted_around(&self) -> bool {
+        let mut around = std::iter::successors(self.parent.as_ref(), |around| around.parent.as_ref());
+        around.any(|around| around.tally.is_aborted())
+    }
+    /// X20: another node has goals of it, or daemons.
     pub(super) fn is_at(&self, node: u32) {
         lock(&self.nodes).insert(node);
     }
-    /// X20: nodes that have had goals of it.
-    pub(super) fn nodes(&self) -> Vec<u32> {
-        lock(&self.nodes).iter().copied().collect()
+    /// X20: nodes that have had goals of it; of a foster those where daemons are left.
+    pub(super) fn nodes(&self) -> BTreeSet<u32> {
+        lock(&self.nodes).clone()
     }
     /// The shoens that are its goals.
     pub(super) fn children(&self) -> Vec<Arc<Shoen>> {
@@ -200,7 +210,7 @@ pub(crate) struct Lane {
 impl Lane {
     /// Whether its goals are dropped.
     pub(crate) fn is_dead(&self) -> bool {
-        self.shoen.tally.is_aborted()
+        self.shoen.tally.is_aborted() || self.daemons && self.shoen.is_aborted_around()
     }
     /// X19: whether its goals do not run.
     pub(super) fn is_parked(&self) -> bool {
@@ -234,6 +244,8 @@ pub(crate) struct Shoens {
 #[derive(Debug, Default)]
 struct Tables {
     lanes: FxHashMap<i64, Arc<Lane>>,
+    daemons: Daemons,
+    aborted: Aborted,
     /// Those that are not over, and the end of what each has reported: a variable.
     shoens: FxHashMap<i64, (Arc<Shoen>, Word)>,
     /// X19: ready goals that are parked, by lane, as on a goal stack.
@@ -318,8 +330,11 @@ impl Shoens {
         let lanes = std::mem::take(&mut *lock(&shoen.lanes));
         let gone = lanes.iter().filter(|((_, daemons), _)| aborted || !daemons);
         let gone: Vec<i64> = gone.map(|(_, &lane)| lane).collect();
-        if aborted && lanes.keys().any(|(_, daemons)| *daemons) {
+        let left = shoen.has_left.load(SeqCst) || lanes.keys().any(|(_, daemons)| *daemons);
+        if left && aborted {
             self.deserted.store(true, SeqCst);
+        } else if left && let Some(parent) = &shoen.parent {
+            parent.has_left.store(true, SeqCst);
         }
         self.free(&gone);
         // X20: what has come since then may have another one.
@@ -327,6 +342,9 @@ impl Shoens {
         let mut tables = lock(&self.tables);
         let known = tables.shoens.get(&shoen.number).is_some_and(is_it);
         let removed = if known { tables.shoens.remove(&shoen.number) } else { None };
+        if aborted && self.all > 1 {
+            tables.aborted.add(shoen.number);
+        }
         drop(tables);
         if let Some(parent) = &shoen.parent {
             lock(&parent.children).remove(&shoen.number);
@@ -344,7 +362,11 @@ impl Shoens {
             debug_assert!(rank > FIRST_LANE, "X11: a rank is a priority");
             let number = FIRST_LANE - self.lanes_made.fetch_add(1, SeqCst);
             let lane = Arc::new(Lane { shoen: shoen.clone(), rank, daemons });
-            let before = lock(&self.tables).lanes.insert(number, lane);
+            let mut tables = lock(&self.tables);
+            if daemons {
+                tables.daemons.add(shoen, number);
+            }
+            let before = tables.lanes.insert(number, lane);
             debug_assert!(before.is_none(), "X11: a number means one lane");
             number
         })
@@ -439,7 +461,11 @@ impl Shoens {
     /// Nothing has these lanes any more.
     pub(crate) fn free(&self, lanes: &[i64]) {
         let mut tables = lock(&self.tables);
-        lanes.iter().for_each(|lane| _ = tables.lanes.remove(lane));
+        for &number in lanes {
+            if let Some(lane) = tables.lanes.remove(&number) {
+                tables.daemons.remove(&lane.shoen, number);
+            }
+        }
     }
     /// The run is over.
     pub(crate) fn end_run(&self) {
