@@ -5,14 +5,20 @@ use crate::report::{Cell, Report};
 use crate::scorecard::{self, State};
 
 const TEXT: &str = include_str!("answers.txt");
+const DISTURBED: &str =
+    "Something else on the host disturbed its runs, so they answer nothing: run it again on a quiet host.";
 
 /// What an experiment asks; none: it is not in the file.
 pub fn question(experiment: &str) -> Option<&'static str> {
     lines(experiment, "? ").next()
 }
 
-/// What a report answers, as far as it has the values; and how near its values are to the printed ones.
+/// What a report answers, as far as it has the values; and how near its values are to the printed ones. A report of
+/// disturbed runs answers nothing.
 pub fn answer(report: &Report) -> String {
+    if !report.disturbed.is_empty() {
+        return DISTURBED.into();
+    }
     let sentence = lines(&report.name, "! ").find_map(|template| filled(template, report));
     let parts: Vec<String> = sentence.into_iter().chain(nearness(report)).collect();
     parts.join(" ")
@@ -30,7 +36,8 @@ fn filled(template: &'static str, report: &Report) -> Option<String> {
     while let Some((before, behind)) = rest.split_once('{') {
         let (address, behind) = behind.split_once('}')?;
         let cell = find(address, report)?;
-        let shown = matches!(cell, Cell::Finding(..)) || cell.value().is_some();
+        let shown =
+            matches!(cell, Cell::Finding(..)) || cell.value().is_some_and(|(value, _)| value.is_finite());
         out += before;
         out += &shown.then(|| cell.plain())?;
         rest = behind;
@@ -45,8 +52,11 @@ fn find<'a>(address: &'static str, report: &'a Report) -> Option<&'a Cell> {
     scorecard::Address { experiment: "", table, row, column }.find(report)
 }
 
-/// How many of the printed values that stand beside it came out.
+/// How many of the printed values that stand beside it came out; none: its values do not count.
 fn nearness(report: &Report) -> Option<String> {
+    if !report.counts() {
+        return None;
+    }
     let reports = std::slice::from_ref(report);
     let own = scorecard::rows().iter().filter(|row| match &row.link {
         scorecard::Link::Cell(address) => address.experiment == report.name,
@@ -99,5 +109,25 @@ mod tests {
         {
             assert_eq!(filled(missing, &report), None, "{missing}");
         }
+        for nothing in [f64::NAN, f64::INFINITY] {
+            let cells = vec![Cell::text("one"), Cell::Measured(nothing, 0)];
+            let table = Table::new("table", "", "", &["what", "here"], vec![cells]);
+            let report = Report { tables: vec![table], ..Report::of(&EXPERIMENTS[0], String::new()) };
+            assert_eq!(filled("It is {table / one / here}.", &report), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_report_of_disturbed_runs_answers_nothing() {
+        let speed = vec![Cell::text("kl1cmp"), Cell::key(1_u32), Cell::Measured(326_283_302.0, 0)];
+        let words = vec![Cell::text("kl1cmp"), Cell::key(1_u32), Cell::Measured(0.0, 3)];
+        let tables = vec![
+            Table::new("speed", "", "", &["program", "workers", "reductions/s"], vec![speed]),
+            Table::new("consumption", "", "", &["program", "workers", "words/reduction"], vec![words]),
+        ];
+        let report = Report { tables, ..Report::of(&crate::tr448::EXPERIMENT, String::new()) };
+        assert!(answer(&report).contains("326,283,302 reductions a second"), "{}", answer(&report));
+        let disturbed = Report { disturbed: vec!["kl1cmp, 1 worker, run 2".into()], ..report };
+        assert_eq!(answer(&disturbed), DISTURBED);
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 
 /// An input that can be set.
 #[derive(Debug)]
@@ -266,6 +266,24 @@ pub(crate) fn each<T: Sync, R: Send>(
     results.into_iter().flatten().collect()
 }
 
+/// What was done, by a name and the choice under which it was done; and which inputs it had asked for.
+pub(crate) type Memory<R> = Mutex<BTreeMap<String, Arc<OnceLock<Remembered<R>>>>>;
+type Remembered<R> = (Result<R, Error>, BTreeSet<&'static str>);
+
+/// Does something once for a name and this thread's choice, and remembers what it gave: several experiments show the
+/// same simulated runs. Who comes while another thread does it waits for that.
+pub(crate) fn once<R: Clone>(
+    memory: &Memory<R>,
+    name: &str,
+    work: impl FnOnce() -> Result<R, Error>,
+) -> Result<R, Error> {
+    let chosen = NOW.with_borrow(|now| now.0.clone());
+    let place = base::lock(memory).entry(format!("{name} {chosen:?}")).or_default().clone();
+    let (result, asked) = place.get_or_init(|| chosen.during(work));
+    NOW.with_borrow_mut(|now| now.1.extend(asked));
+    result.clone()
+}
+
 /// A program's cycles, as its processor was chosen.
 pub(crate) fn cycles(own: u64) -> u64 {
     (own as f64 * input("cpi-factor", 1.0)).round() as u64
@@ -370,6 +388,30 @@ mod tests {
         let fails = |thing: &u64| if thing % 20 == 9 { Err(Error(format!("{thing}"))) } else { Ok(()) };
         assert_eq!(each(&things, fails, |_, ()| {}), Err(Error("9".into())));
         assert_eq!(each(&[], fails, |_, ()| {}), Ok(vec![]));
+    }
+
+    #[test]
+    fn what_was_done_under_the_same_choice_is_not_done_again() {
+        let (memory, done) = (Memory::default(), AtomicUsize::new(0));
+        let ask = |chosen: &Chosen, name: &str| {
+            chosen.during(|| {
+                once(&memory, name, || {
+                    done.fetch_add(1, Ordering::Relaxed);
+                    Ok(cycles(10))
+                })
+            })
+        };
+        let twice = set("cpi-factor=2");
+        for (chosen, name, given, times) in [
+            (&twice, "sort", 20, 1),
+            (&twice, "sort", 20, 1),
+            (&twice, "queens", 20, 2),
+            (&Chosen::default(), "sort", 10, 3),
+        ] {
+            let (result, asked) = ask(chosen, name);
+            assert_eq!((result, done.load(Ordering::Relaxed)), (Ok(given), times), "{name}");
+            assert!(asked.contains("cpi-factor"), "{name}: {asked:?}");
+        }
     }
 
     #[test]

@@ -116,6 +116,9 @@ impl Host for Repeating<'_> {
         self.kept.insert(key, Run { finished: finished.clone(), on_host, starved });
         Ok(finished)
     }
+    fn will_run(&mut self, jobs: &[Job]) {
+        self.host.will_run(jobs);
+    }
     fn count(&mut self, experiment: &str) -> Result<Vec<u64>, String> {
         if let Some(counts) = self.counts.get(experiment) {
             return Ok(counts.clone());

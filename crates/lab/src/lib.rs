@@ -204,6 +204,11 @@ pub struct Finished {
 pub trait Host {
     /// Runs a program in a fresh process. The error says why it could not.
     fn run(&mut self, job: &Job) -> Result<Finished, String>;
+    /// Says which simulated machines will be run, in this order: several may be simulated at the same time, before they
+    /// are asked for.
+    fn will_run(&mut self, jobs: &[Job]) {
+        let _ = jobs;
+    }
     /// Runs what [`counted`] gives for this experiment, in a fresh process, and gives the instructions between the
     /// first two marks, between the next two, and so on. The error says why it could not.
     fn count(&mut self, experiment: &str) -> Result<Vec<u64>, String> {

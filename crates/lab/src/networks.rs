@@ -75,45 +75,58 @@ impl Mesh {
     }
 }
 
-fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
-    let parts = MESHES.iter().map(|mesh| mesh.latency.len() + 1).sum();
-    let (mut part, mut latencies, mut accepted) = (0, Vec::new(), Vec::new());
-    for mesh in &MESHES {
-        let name = Topology::mesh(mesh.sides).to_string();
-        let row = |flits: u32, rate: f64, theirs: Option<f64>, ours: Option<f64>, decimals| {
-            let theirs_shown =
-                theirs.map_or(Cell::Text("saturated*".into()), |theirs| Cell::Published(theirs, decimals));
-            let ours_shown =
-                ours.map_or(Cell::Text("saturated".into()), |ours| Cell::Measured(ours, decimals));
-            let ratio = ours.zip(theirs).map_or(Cell::Absent, |(ours, theirs)| Cell::ratio(ours, theirs, 3));
-            vec![
-                Cell::Text(name.clone()),
-                Cell::key(flits),
-                Cell::Key(rate, 2),
-                ours_shown,
-                theirs_shown,
-                ratio,
-            ]
-        };
-        for (rate, all) in mesh.latency {
-            part += 1;
-            host.progress(part, parts, &format!("{name} at {rate}"));
-            for (flits, theirs) in mesh.flits.into_iter().zip(all) {
-                let ours = mesh.measure(flits, *rate, config.scale);
-                let mean = (!ours.saturated).then(|| ours.latency.mean());
-                let row = row(flits, *rate, *theirs, mean, 1);
-                let heads = ["network", "flits", "load", "cycles", "BookSim2"];
-                host.row("Latency", &heads.into_iter().zip(row.iter().cloned()).collect::<Vec<_>>());
-                latencies.push(row);
+/// A network, flits of its packets, and at which load BookSim2 says what of it: a mean latency, or what is accepted.
+struct Case {
+    mesh: &'static Mesh,
+    flits: u32,
+    rate: f64,
+    theirs: Option<f64>,
+}
+
+impl Case {
+    /// Cases of latency, or of saturation.
+    fn all(is_latency: bool) -> Vec<Case> {
+        let of_mesh = |mesh: &'static Mesh| -> Vec<Case> {
+            let at = |rate: f64, theirs: [Option<f64>; 5]| {
+                let both = mesh.flits.into_iter().zip(theirs);
+                both.map(move |(flits, theirs)| Case { mesh, flits, rate, theirs })
+            };
+            match is_latency {
+                true => mesh.latency.iter().flat_map(|(rate, theirs)| at(*rate, *theirs)).collect(),
+                false => at(OVERLOAD, mesh.accepted.map(Some)).collect(),
             }
-        }
-        part += 1;
-        host.progress(part, parts, &format!("{name}, saturated"));
-        for (flits, theirs) in mesh.flits.into_iter().zip(mesh.accepted) {
-            let ours = mesh.measure(flits, OVERLOAD, config.scale);
-            accepted.push(row(flits, OVERLOAD, Some(theirs), Some(ours.accepted), 3));
-        }
+        };
+        MESHES.iter().flat_map(of_mesh).collect()
     }
+    fn row(&self, ours: Option<f64>, decimals: usize) -> Vec<Cell> {
+        let theirs = self.theirs;
+        let theirs_shown =
+            theirs.map_or(Cell::Text("saturated*".into()), |theirs| Cell::Published(theirs, decimals));
+        let ours_shown = ours.map_or(Cell::Text("saturated".into()), |ours| Cell::Measured(ours, decimals));
+        let ratio = ours.zip(theirs).map_or(Cell::Absent, |(ours, theirs)| Cell::ratio(ours, theirs, 3));
+        let name = Cell::Text(Topology::mesh(self.mesh.sides).to_string());
+        vec![name, Cell::key(self.flits), Cell::Key(self.rate, 2), ours_shown, theirs_shown, ratio]
+    }
+}
+
+fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
+    let (latency, saturation) = (Case::all(true), Case::all(false));
+    let parts = latency.len() + saturation.len();
+    let mut part = 0;
+    let mut rows = |cases: &[Case], of: fn(&Measured) -> Option<f64>, decimals| {
+        let run = |case: &Case| Ok(of(&case.mesh.measure(case.flits, case.rate, config.scale)));
+        let ours = chosen::each(cases, run, |case, ours| {
+            part += 1;
+            let name = Topology::mesh(case.mesh.sides);
+            host.progress(part, parts, &format!("{name} at {}, packets of {} flits", case.rate, case.flits));
+            let heads = ["network", "flits", "load", "simulated", "BookSim2"];
+            let told: Vec<(&str, Cell)> = heads.into_iter().zip(case.row(*ours, decimals)).collect();
+            host.row("Latency, or what is accepted", &told);
+        })?;
+        Ok(cases.iter().zip(ours).map(|(case, ours)| case.row(ours, decimals)).collect::<Vec<_>>())
+    };
+    let latencies = rows(&latency, |ours| (!ours.saturated).then(|| ours.latency.mean()), 1)?;
+    let accepted = rows(&saturation, |ours| Some(ours.accepted), 3)?;
     let heads = ["network", "flits of a packet", "load", "cycles", "BookSim2", "times BookSim2's"];
     let note = "Mean latency of packets; the load is in flits for each node and cycle. BookSim2's shortest router \
         takes 3 cycles: so do a hop and a credit here.";

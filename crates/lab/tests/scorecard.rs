@@ -1,6 +1,6 @@
 //! The scorecard against runs of the experiments, and docs/laboratory.md against the scorecard.
 
-use lab::report::Report;
+use lab::report::{Kind, Report};
 use lab::scorecard::{self, Link, Row, State};
 use lab::{Config, Finished, Host, Job, Scale};
 use std::collections::BTreeSet;
@@ -82,6 +82,15 @@ fn the_page_has_all_rows() {
             !is_row(&line.as_str()) || why.is_some_and(|(_, why)| why.len() > 10),
             "why is that off? {line}"
         );
+    }
+    // Each row that a run could give is measured and near, or it is said which model may bring it so far.
+    for row in scorecard::rows() {
+        let begin = format!("| {} | {} | ", row.place, row.quantity.replace('<', "&lt;"));
+        let line = documented.iter().find(|line| line.starts_with(&begin)).expect("it is there");
+        let is_near = line.contains("| within ");
+        let could = row.kind == Kind::Measured && !is_near;
+        assert_eq!(could, !row.model.is_empty(), "which model may bring it? {line}");
+        assert_eq!(could, line.contains("what may bring it: "), "docs/laboratory.md: {HOW}: {line}");
     }
     for state in ["not run", "no cell"] {
         let line = documented.iter().find(|line| line.contains(&format!("| {state} |")));

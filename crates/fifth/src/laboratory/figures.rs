@@ -1,7 +1,7 @@
 //! `fifth lab figures`: the two figures of README.md, made again.
 
 use super::files;
-use super::processes::{Processes, Progress};
+use super::processes::{Processes, Progress, Simulations};
 use anyhow::{Context, bail};
 use lab::timeline::{self, Span};
 use lab::{Config, Scale, programs};
@@ -27,7 +27,7 @@ pub(super) fn run(folder: &Path, scale: Scale) -> anyhow::Result<u8> {
 fn speed_up(scale: Scale) -> anyhow::Result<String> {
     let experiment = lab::find(EXPERIMENT).context("the experiment of the figure is gone")?;
     let config = Config { workers: vec![1], nodes: Vec::new(), runs: 1, scale };
-    let mut host = Processes::new(Progress::bars())?;
+    let mut host = Processes::new(Progress::bars(), Simulations::default())?;
     host.begin(experiment.name, 1, 1);
     let report = (experiment.run)(experiment, &mut host, &config);
     host.end();

@@ -5,19 +5,58 @@ use anyhow::{Context, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lab::report::Cell;
 use lab::{Finished, Host, Job, Place};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// How often it is asked how long threads of a run wait for a processor.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// What simulated machines gave: several experiments show the same runs, which are the same each time.
+#[derive(Clone, Default)]
+pub(super) struct Simulations(Arc<Mutex<HashMap<String, Given>>>);
+type Given = Arc<OnceLock<Result<Finished, String>>>;
+
+impl Simulations {
+    /// What a job gives. Who asks while another thread runs it waits for that.
+    fn run(&self, executable: &Path, job: &Job) -> Result<Finished, String> {
+        let name = format!("{} {:?} {:?}", job.program.name, job.arguments, job.place);
+        let given = base::lock(&self.0).entry(name).or_default().clone();
+        given
+            .get_or_init(|| {
+                run_job(executable, job).map(|(finished, _)| finished).map_err(|error| format!("{error:#}"))
+            })
+            .clone()
+    }
+    /// Runs jobs in this order, one on each processor; gives those that have not begun.
+    fn begin(&self, executable: &Path, jobs: &[Job]) -> Queue {
+        let queue = Queue::new(Mutex::new(jobs.iter().cloned().collect()));
+        for _ in 0..jobs.len().min(processors() as usize) {
+            let (queue, simulations, executable) = (queue.clone(), self.clone(), executable.to_path_buf());
+            std::thread::spawn(move || {
+                let next = || base::lock(&queue).pop_front();
+                while let Some(job) = next() {
+                    // Who needs it asks again.
+                    let _ = simulations.run(&executable, &job);
+                }
+            });
+        }
+        queue
+    }
+}
+
+/// Jobs that have not begun.
+type Queue = Arc<Mutex<VecDeque<Job>>>;
+
 /// Runs programs with this executable, each in a process of its own.
 pub(super) struct Processes {
     executable: PathBuf,
+    simulations: Simulations,
+    /// Those that the experiment will ask for.
+    queue: Queue,
     progress: Progress,
     /// The line of the experiment that runs, if progress is lines.
     bar: Option<ProgressBar>,
@@ -57,9 +96,10 @@ impl Progress {
 }
 
 impl Processes {
-    pub(super) fn new(progress: Progress) -> anyhow::Result<Processes> {
+    pub(super) fn new(progress: Progress, simulations: Simulations) -> anyhow::Result<Processes> {
         let executable = std::env::current_exe().context("cannot find the fifth executable")?;
-        Ok(Processes { executable, progress, bar: None, name: String::new(), waited_seconds: 0.0 })
+        let (queue, name) = (Queue::default(), String::new());
+        Ok(Processes { executable, simulations, queue, progress, bar: None, name, waited_seconds: 0.0 })
     }
     /// An experiment begins: its name, and which of how many it is.
     pub(super) fn begin(&mut self, name: &str, number: usize, count: usize) {
@@ -74,65 +114,68 @@ impl Processes {
             self.bar = Some(bar);
         }
     }
-    /// Nothing is to be seen of the experiment's progress any longer.
+    /// Nothing is to be seen of the experiment's progress any longer, and what it has not asked for does not begin.
     pub(super) fn end(&mut self) {
+        base::lock(&self.queue).clear();
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
     }
+}
 
-    fn command(&self, job: &Job) -> anyhow::Result<Command> {
-        let alone = || Command::new(&self.executable);
-        let (mut command, option) = match &job.place {
-            Place::Workers(workers) => (alone(), Some(("--workers", workers.to_string()))),
-            Place::Threads(nodes) => (alone(), Some(("--nodes", nodes.to_string()))),
-            Place::Simulated { machine, .. } => (alone(), Some(("--simulate", machine.clone()))),
-            Place::Processes(nodes) => {
-                let command = job::launched(&self.executable, *nodes);
-                (command.context("fifth was built without MPI")?, None)
-            }
-        };
-        // A launcher is to end its processes itself.
-        let is_child = !matches!(job.place, Place::Processes(_));
-        command.arg("run").args(is_child.then_some("--end-with-parent"));
-        command.args(option.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
-        if matches!(job.place, Place::Simulated { identities: true, .. }) {
-            command.arg("--structure-ids");
+fn command(executable: &Path, job: &Job) -> anyhow::Result<Command> {
+    let alone = || Command::new(executable);
+    let (mut command, option) = match &job.place {
+        Place::Workers(workers) => (alone(), Some(("--workers", workers.to_string()))),
+        Place::Threads(nodes) => (alone(), Some(("--nodes", nodes.to_string()))),
+        Place::Simulated { machine, .. } => (alone(), Some(("--simulate", machine.clone()))),
+        Place::Processes(nodes) => {
+            let command = job::launched(executable, *nodes);
+            (command.context("fifth was built without MPI")?, None)
         }
-        command.args(["--stats-file", "/dev/stderr", "/dev/stdin", "--"]).args(&job.arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Ok(command)
+    };
+    // A launcher is to end its processes itself.
+    let is_child = !matches!(job.place, Place::Processes(_));
+    command.arg("run").args(is_child.then_some("--end-with-parent"));
+    command.args(option.into_iter().flat_map(|(name, value)| [name.to_string(), value]));
+    if matches!(job.place, Place::Simulated { identities: true, .. }) {
+        command.arg("--structure-ids");
     }
+    command.args(["--stats-file", "/dev/stderr", "/dev/stdin", "--"]).args(&job.arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok(command)
+}
 
-    /// Text and figures go through pipes: whatever ends this process, no file is left behind.
-    fn run_job(&mut self, job: &Job) -> anyhow::Result<Finished> {
-        let mut child = self.command(job)?.spawn().context("cannot start a process")?;
-        // A process that does not read it says why itself.
-        let _ = child.stdin.take().expect("piped").write_all(job.program.text.as_bytes());
-        let read = |mut pipe: Box<dyn Read + Send>| {
-            std::thread::spawn(move || {
-                let mut bytes = Vec::new();
-                // What cannot be read is missing below.
-                let _ = pipe.read_to_end(&mut bytes);
-                bytes
-            })
-        };
-        let stdout = read(Box::new(child.stdout.take().expect("piped")));
-        let stderr = read(Box::new(child.stderr.take().expect("piped")));
-        self.waited_seconds = watch(&mut child);
-        let status = child.wait().context("cannot wait for a process")?;
-        let [stdout, stderr] = [stdout, stderr].map(|thread| thread.join().unwrap_or_default());
-        let told = String::from_utf8_lossy(&stderr);
-        if !status.success() {
-            let told: Vec<&str> = told.lines().filter(|line| !line.starts_with('{')).collect();
-            bail!("{status}\n{}", told.join("\n").trim_end());
-        }
-        // Launchers may have something to say, too.
-        let figures = told.lines().find(|line| line.starts_with('{')).unwrap_or(&told);
-        let record = serde_json::from_str(figures)
-            .with_context(|| format!("the figures of the run cannot be read: {told:.200}"))?;
-        Ok(Finished { stdout: String::from_utf8_lossy(&stdout).into_owned(), record })
+/// Runs a job, and gives also how long its threads were ready and had no processor. Text and figures go through pipes:
+/// whatever ends this process, no file is left behind.
+fn run_job(executable: &Path, job: &Job) -> anyhow::Result<(Finished, f64)> {
+    let mut child = command(executable, job)?.spawn().context("cannot start a process")?;
+    // A process that does not read it says why itself.
+    let _ = child.stdin.take().expect("piped").write_all(job.program.text.as_bytes());
+    let read = |mut pipe: Box<dyn Read + Send>| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What cannot be read is missing below.
+            let _ = pipe.read_to_end(&mut bytes);
+            bytes
+        })
+    };
+    let stdout = read(Box::new(child.stdout.take().expect("piped")));
+    let stderr = read(Box::new(child.stderr.take().expect("piped")));
+    let waited_seconds = watch(&mut child);
+    let status = child.wait().context("cannot wait for a process")?;
+    let [stdout, stderr] = [stdout, stderr].map(|thread| thread.join().unwrap_or_default());
+    let told = String::from_utf8_lossy(&stderr);
+    if !status.success() {
+        let told: Vec<&str> = told.lines().filter(|line| !line.starts_with('{')).collect();
+        bail!("{status}\n{}", told.join("\n").trim_end());
     }
+    // Launchers may have something to say, too.
+    let figures = told.lines().find(|line| line.starts_with('{')).unwrap_or(&told);
+    let record = serde_json::from_str(figures)
+        .with_context(|| format!("the figures of the run cannot be read: {told:.200}"))?;
+    let stdout = String::from_utf8_lossy(&stdout).into_owned();
+    Ok((Finished { stdout, record }, waited_seconds))
 }
 
 /// Waits until a process has ended, and gives how long its threads were ready and had no processor, as far as they were
@@ -159,7 +202,16 @@ fn watch(child: &mut Child) -> f64 {
 
 impl Host for Processes {
     fn run(&mut self, job: &Job) -> Result<Finished, String> {
-        self.run_job(job).map_err(|error| format!("{error:#}"))
+        if matches!(job.place, Place::Simulated { .. }) {
+            return self.simulations.run(&self.executable, job);
+        }
+        let (finished, waited_seconds) =
+            run_job(&self.executable, job).map_err(|error| format!("{error:#}"))?;
+        self.waited_seconds = waited_seconds;
+        Ok(finished)
+    }
+    fn will_run(&mut self, jobs: &[Job]) {
+        self.queue = self.simulations.begin(&self.executable, jobs);
     }
     fn count(&mut self, experiment: &str) -> Result<Vec<u64>, String> {
         counting::count(&self.executable, experiment).map_err(|error| format!("{error:#}"))

@@ -4,7 +4,7 @@
 //! they run at the same time, one on each processor, and those that take longest begin first.
 
 use super::files;
-use super::processes::{Processes, Progress, machine};
+use super::processes::{Processes, Progress, Simulations, machine};
 use crate::output;
 use anyhow::{Context, bail};
 use lab::chosen::{self, Chosen, Setting};
@@ -108,8 +108,9 @@ fn side_by_side<R: Send>(
     mut end: impl FnMut(usize, R) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let hosts = most.clamp(1, line.len().max(1));
-    let hosts: Vec<Processes> =
-        (0..hosts).map(|_| Processes::new(progress.clone())).collect::<anyhow::Result<_>>()?;
+    let simulations = Simulations::default();
+    let host = |_| Processes::new(progress.clone(), simulations.clone());
+    let hosts: Vec<Processes> = (0..hosts).map(host).collect::<anyhow::Result<_>>()?;
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     std::thread::scope(|scope| {

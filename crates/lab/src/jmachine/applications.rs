@@ -9,6 +9,7 @@ use crate::workloads::{lcs, queens, radix_sort, tsp};
 use crate::{Error, Experiment, Scale};
 use fabric::simulated::Config;
 use machine::Spent;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// Cycles of an instruction of LCS, on the average: an operand in the chip's memory costs one more.
@@ -57,6 +58,7 @@ pub(super) enum Application {
 use Application::{Lcs, Queens, RadixSort, Tsp};
 
 /// How large the problems are.
+#[derive(Debug)]
 pub(super) struct Sizes {
     strings: (usize, usize),
     queens: u32,
@@ -74,6 +76,7 @@ impl Sizes {
 }
 
 /// What a run measured.
+#[derive(Clone)]
 pub(super) struct Ran {
     pub(super) nodes: u32,
     pub(super) cycles: u64,
@@ -200,9 +203,11 @@ impl Application {
         }
     }
 
-    /// Runs it on a J-Machine of this number of nodes, and checks its answer.
+    /// Runs it on a J-Machine of this number of nodes, and checks its answer. Several experiments show the same runs.
     pub(super) fn run(self, nodes: u32, sizes: &Sizes) -> Result<Ran, Error> {
-        self.run_on(&simulation::network(nodes), sizes)
+        static RUNS: chosen::Memory<Ran> = chosen::Memory::new(BTreeMap::new());
+        let name = format!("{self:?} {nodes} {sizes:?}");
+        chosen::once(&RUNS, &name, || self.run_on(&simulation::network(nodes), sizes))
     }
     /// The same with another network.
     pub(super) fn run_on(self, network: &Config, sizes: &Sizes) -> Result<Ran, Error> {

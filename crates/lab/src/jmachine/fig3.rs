@@ -4,6 +4,7 @@ use super::{
     ASSUMED, DISPATCH, REPLY_HANDLER, REQUEST_HANDLER, SIDES, SOURCE, WORD_BITS, bits, flits, inputs,
     measured_on, network,
 };
+use crate::chosen;
 use crate::report::{Cell, Chart, Look, Report, Series, Table};
 use crate::{Config, Error, Experiment, Host, Scale};
 use fabric::NodeId;
@@ -77,22 +78,26 @@ fn across_the_middle(measured: &Measured) -> f64 {
     sum as f64
 }
 
-/// Messages of a length, at each grain.
-fn sweep(host: &mut dyn Host, words: u32, grains: &[u64], cycles: u64) -> Vec<Point> {
-    let mut points = Vec::new();
-    for &grain in grains {
-        let point = point(words, grain, cycles);
+/// Messages of each length, at each grain.
+fn sweeps(host: &mut dyn Host, grains: &[u64], cycles: u64) -> Result<Vec<(u32, Vec<Point>)>, Error> {
+    let cases: Vec<(u32, u64)> =
+        WORDS.iter().flat_map(|words| grains.iter().map(move |grain| (*words, *grain))).collect();
+    let mut part = 0;
+    let run = |(words, grain): &(u32, u64)| Ok(point(*words, *grain, cycles));
+    let points = chosen::each(&cases, run, |(words, grain), point| {
+        part += 1;
+        host.progress(part, cases.len(), &format!("messages of {words} words, {grain} cycles apart"));
         let told = [
-            ("words", Cell::key(words)),
-            ("grain, cycles", Cell::key(grain)),
+            ("words", Cell::key(*words)),
+            ("grain, cycles", Cell::key(*grain)),
             ("Gbit/s", Cell::Measured(point.gbits, 2)),
             ("latency, cycles", Cell::Measured(point.latency, 1)),
             ("% useful", Cell::Measured(point.efficiency, 1)),
         ];
         host.row("Random traffic", &told);
-        points.push(point);
-    }
-    points
+    })?;
+    let mut points = points.into_iter();
+    Ok(WORDS.map(|words| (words, points.by_ref().take(grains.len()).collect())).into())
 }
 
 fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
@@ -100,11 +105,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         Scale::Full => (4000, &[0, 25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600]),
         Scale::Small => (400, &[0, 100, 400]),
     };
-    let mut sweeps = Vec::new();
-    for (part, words) in WORDS.into_iter().enumerate() {
-        host.progress(part + 1, WORDS.len(), &format!("messages of {words} words"));
-        sweeps.push((words, sweep(host, words, grains, cycles)));
-    }
+    let sweeps = sweeps(host, grains, cycles)?;
     let most = |points: &[Point]| points.iter().map(|point| point.gbits).fold(0.0, f64::max);
     let rows = sweeps.iter().map(|(words, points)| {
         let half = half_power(points);

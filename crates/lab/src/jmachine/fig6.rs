@@ -42,9 +42,17 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let sizes = Sizes::of(config.scale);
     let mut rows = Vec::new();
     let mut bars: Vec<Vec<(f64, f64)>> = vec![Vec::new(); PARTS.len()];
-    for (place, application) in Application::ALL.into_iter().enumerate() {
-        host.progress(place + 1, PARTS_OF_REPORT, application.name());
-        let shares = shares(&application.run(NODES, &sizes)?);
+    let mut part = 0;
+    let runs = chosen::each(
+        &Application::ALL,
+        |one| one.run(NODES, &sizes),
+        |application, _| {
+            part += 1;
+            host.progress(part, PARTS_OF_REPORT, application.name());
+        },
+    )?;
+    for (place, (application, ran)) in Application::ALL.into_iter().zip(&runs).enumerate() {
+        let shares = shares(ran);
         for (bars, share) in bars.iter_mut().zip(shares) {
             bars.push((place as f64, share));
         }
@@ -128,12 +136,13 @@ const LCS: [(u32, f64, f64, Option<f64>); 3] =
 /// longest part, and into filling the pipeline.
 fn entry_and_exit(host: &mut dyn Host, scale: Scale, sizes: &Sizes) -> Result<Table, Error> {
     host.progress(PARTS_OF_REPORT, PARTS_OF_REPORT, "LCS on more nodes");
+    let run = |(nodes, ..): &(u32, f64, f64, Option<f64>)| match scale {
+        Scale::Small if *nodes > 64 => Ok(None),
+        _ => Application::Lcs.run(*nodes, sizes).map(Some),
+    };
+    let runs = chosen::each(&LCS, run, |_, _| {})?;
     let mut rows = Vec::new();
-    for (nodes, entry, imbalance, skew) in LCS {
-        let ran = match scale {
-            Scale::Small if nodes > 64 => None,
-            _ => Some(Application::Lcs.run(nodes, sizes)?),
-        };
+    for ((nodes, entry, imbalance, skew), ran) in LCS.into_iter().zip(runs) {
         let cell = |of: fn(&Ran) -> f64, kind| {
             ran.as_ref().map_or(Cell::Absent, |ran| Cell::number(kind, of(ran), 1))
         };

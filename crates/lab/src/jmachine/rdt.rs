@@ -24,30 +24,34 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         Scale::Full => &[4, 8, 16],
         Scale::Small => &[4],
     };
-    let parts = sides.len() * Application::ALL.len();
-    let mut rows = Vec::new();
-    for (place, application) in Application::ALL.into_iter().enumerate() {
-        for (at, side) in sides.iter().enumerate() {
-            let nodes = side * side;
-            let part = place * sides.len() + at + 1;
-            host.progress(part, parts, &format!("{}, {nodes} nodes", application.name()));
-            let mesh = application.run(nodes, &sizes)?;
-            let rdt = application.run_on(&chosen::network(simulated::Config::jump1(*side, SEED)), &sizes)?;
-            let told = [
-                ("program", Cell::text(application.name())),
-                ("nodes", Cell::key(nodes)),
-                ("mesh, cycles", Cell::count(mesh.cycles)),
-                ("RDT, cycles", Cell::count(rdt.cycles)),
-            ];
-            host.row("Programs", &told);
-            let times = |ran: &Ran| [Cell::count(ran.cycles), Cell::Measured(ran.idle(), 1)];
-            let cells = [Cell::Text(application.name().into()), Cell::key(nodes)];
-            let topology = [Cell::Text(network(nodes).topology.to_string())];
-            let ratio = [Cell::ratio(mesh.cycles as f64, rdt.cycles as f64, 3)];
-            let all = cells.into_iter().chain(topology).chain(times(&mesh)).chain(times(&rdt)).chain(ratio);
-            rows.push(all.collect());
-        }
-    }
+    let cases: Vec<(Application, u32)> =
+        Application::ALL.into_iter().flat_map(|one| sides.iter().map(move |side| (one, *side))).collect();
+    let run = |(application, side): &(Application, u32)| {
+        let mesh = application.run(side * side, &sizes)?;
+        let rdt = application.run_on(&chosen::network(simulated::Config::jump1(*side, SEED)), &sizes)?;
+        Ok((mesh, rdt))
+    };
+    let mut part = 0;
+    let runs = chosen::each(&cases, run, |(application, side), (mesh, rdt)| {
+        part += 1;
+        host.progress(part, cases.len(), &format!("{}, {} nodes", application.name(), side * side));
+        let told = [
+            ("program", Cell::text(application.name())),
+            ("nodes", Cell::key(side * side)),
+            ("mesh, cycles", Cell::count(mesh.cycles)),
+            ("RDT, cycles", Cell::count(rdt.cycles)),
+        ];
+        host.row("Programs", &told);
+    })?;
+    let times = |ran: &Ran| [Cell::count(ran.cycles), Cell::Measured(ran.idle(), 1)];
+    let row = |((application, side), (mesh, rdt)): (&(Application, u32), &(Ran, Ran))| {
+        let nodes = side * side;
+        let cells = [Cell::Text(application.name().into()), Cell::key(nodes)];
+        let topology = [Cell::Text(network(nodes).topology.to_string())];
+        let ratio = [Cell::ratio(mesh.cycles as f64, rdt.cycles as f64, 3)];
+        cells.into_iter().chain(topology).chain(times(mesh)).chain(times(rdt)).chain(ratio).collect()
+    };
+    let rows = cases.iter().zip(&runs).map(row).collect();
     let heads = [
         "program",
         "nodes",

@@ -1,8 +1,8 @@
 //! Figure 5: where the time goes, how much of the network messages take, and how that grows with the machine.
 
 use super::{
-    CASES, Case, Figures, SOURCE, Simulated, inputs, measure, measured_on, notes, places, run as run_program,
-    settings, title,
+    CASES, Case, Figures, SOURCE, Simulated, inputs, job, jobs, measure, measured_on, notes, places,
+    run as run_program, settings, title, will_run,
 };
 use crate::programs::{DEALERS, PENTOMINO, Size};
 use crate::report::{Cell, Chart, Group, Look, Report, Series, Table};
@@ -52,6 +52,15 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let parts = all.iter().map(|(_, places)| places.len()).sum::<usize>() + machines.len();
     let (mut part, mut times, mut loads, mut growth) = (0, Vec::new(), Vec::new(), Vec::new());
     let (mut bars, mut largest) = (Vec::new(), None);
+    let place = |machine: &Machine| Place::Simulated {
+        machine: machine.name.to_string() + &settings(),
+        identities: false,
+    };
+    let of_cases = all.iter().flat_map(|(case, places)| {
+        places.iter().flat_map(|place| jobs(case, config, place)).collect::<Vec<_>>()
+    });
+    let of_machines = machines.iter().map(|machine| job(&DEALERS, &machine.size, &place(machine)));
+    will_run(host, config, &of_cases.chain(of_machines).collect::<Vec<_>>());
     for (case, places) in &all {
         for place in places {
             part += 1;
@@ -67,8 +76,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     for machine in machines {
         part += 1;
         host.progress(part, parts, machine.name);
-        let place = Place::Simulated { machine: machine.name.to_string() + &settings(), identities: false };
-        let figures = run_program(host, &DEALERS, &machine.size, &place)?;
+        let figures = run_program(host, &DEALERS, &machine.size, &place(machine))?;
         growth.push(grown(machine, &figures));
         largest = Some(figures);
     }

@@ -212,11 +212,32 @@ impl Figures {
     }
 }
 
+/// A run.
+fn job(program: &'static Program, size: &Size, place: &Place) -> Job {
+    Job { program, arguments: size.arguments.to_vec(), place: place.clone() }
+}
+
+/// The simulated runs that [`measure`] asks for.
+fn jobs(case: &Case, config: &Config, place: &Place) -> Vec<Job> {
+    let rest = case.rest.as_ref().map(|[full, small]| if config.scale == Scale::Full { full } else { small });
+    let sizes = std::iter::once(case.program.size(config.scale)).chain(rest);
+    let is_simulated = matches!(place, Place::Simulated { .. });
+    sizes.filter(|_| is_simulated).map(|size| job(case.program, size, place)).collect()
+}
+
+/// Lets the host simulate before it is asked, unless that would disturb what it times.
+fn will_run(host: &mut dyn Host, config: &Config, jobs: &[Job]) {
+    if config.nodes.is_empty() {
+        host.will_run(jobs);
+    }
+}
+
 /// Runs a program, and checks its answer.
 fn run(host: &mut dyn Host, program: &'static Program, size: &Size, place: &Place) -> Result<Figures, Error> {
     let name = program.name;
-    let job = Job { program, arguments: size.arguments.to_vec(), place: place.clone() };
-    let finished = host.run(&job).map_err(|why| Error(format!("{name}, {}: {why}", title(place))))?;
+    let finished = host
+        .run(&job(program, size, place))
+        .map_err(|why| Error(format!("{name}, {}: {why}", title(place))))?;
     let given = finished.stdout.trim_end();
     if given != size.answer {
         return Err(Error(format!("{name}: the answer is {given}, and should be {}", size.answer)));

@@ -1,7 +1,9 @@
 //! Table 1: messages by kind, reductions, and how often there is a message; and what the ways to read and to note
 //! references change.
 
-use super::{CASES, Case, Figures, KINDS, SOURCE, inputs, measure, measured_on, notes, places, title};
+use super::{
+    CASES, Case, Figures, KINDS, SOURCE, inputs, jobs, measure, measured_on, notes, places, title, will_run,
+};
 use crate::report::{Cell, Kind, Report, Table};
 use crate::{Config, Error, Experiment, Host, Place};
 
@@ -28,6 +30,18 @@ const VARIANTS: [(&str, &str, bool); 5] = [
 fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<Report, Error> {
     let all: Vec<(&Case, Vec<Place>)> = CASES.iter().map(|case| (case, places(host, case, config))).collect();
     let parts = all.iter().map(|(_, places)| places.len() + VARIANTS.len() - 1).sum();
+    let varied = |case: &Case| {
+        let place = |&(_, setting, identities): &(&str, &str, bool)| Place::Simulated {
+            machine: case.machine(config.scale) + setting,
+            identities,
+        };
+        VARIANTS[1..].iter().map(place).collect::<Vec<_>>()
+    };
+    let runs = all.iter().flat_map(|(case, places)| {
+        let places = places.iter().cloned().chain(varied(case));
+        places.flat_map(|place| jobs(case, config, &place)).collect::<Vec<_>>()
+    });
+    will_run(host, config, &runs.collect::<Vec<_>>());
     let mut part = 0;
     let mut next = |host: &mut dyn Host, case: &Case, place: &Place| {
         part += 1;
@@ -43,8 +57,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         tables.push(messages(case, &measured));
         rates.extend(measured.iter().map(|(title, figures)| rate(case, title, figures)));
         variants.push(variant(case, VARIANTS[0].0, &measured[0].1));
-        for &(name, setting, identities) in &VARIANTS[1..] {
-            let place = Place::Simulated { machine: case.machine(config.scale) + setting, identities };
+        for (&(name, ..), place) in VARIANTS[1..].iter().zip(varied(case)) {
             variants.push(variant(case, name, &next(host, case, &place)?));
         }
     }

@@ -44,18 +44,24 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         let traffic = Traffic { source, warm_up: cycles / 4, measure: cycles, drain_max: 0 };
         measure(&chosen::network(network), &traffic).accepted
     };
-    let mut all = Vec::new();
-    for (part, (pattern, name)) in PATTERNS.into_iter().enumerate() {
-        host.progress(part + 1, PATTERNS.len(), name);
-        let arrived = ROUTINGS.map(|(routing, _)| accepted(routing, pattern));
-        let told =
-            ROUTINGS.iter().zip(arrived).map(|((_, routing), value)| (*routing, Cell::Measured(value, 3)));
-        host.row(
-            "What arrives",
-            &std::iter::once(("traffic", Cell::text(name))).chain(told).collect::<Vec<_>>(),
-        );
-        all.push((name, arrived));
-    }
+    let cases = PATTERNS.map(|pattern| ROUTINGS.map(|routing| (pattern, routing))).concat();
+    let run = |((pattern, _), (routing, _)): &Case| Ok(accepted(*routing, *pattern));
+    let mut part = 0;
+    let arrived = chosen::each(&cases, run, |((_, name), (_, routing)), value| {
+        part += 1;
+        host.progress(part, cases.len(), &format!("{name}, {routing}"));
+        let told = [
+            ("traffic", Cell::text(name)),
+            ("routing", Cell::text(routing)),
+            ("accepted", Cell::Measured(*value, 3)),
+        ];
+        host.row("What arrives", &told);
+    })?;
+    let mut arrived = arrived.into_iter();
+    let all: Vec<Arrived> = PATTERNS
+        .map(|(_, name)| (name, ROUTINGS.map(|_| arrived.next().unwrap_or_default())))
+        .into_iter()
+        .collect();
     let uniform = all[0].1[0];
     let row = |(name, accepted): &(&str, [f64; 3])| {
         let measured = accepted.map(|accepted| Cell::Measured(accepted, 3));
@@ -95,6 +101,9 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         ..Report::of(experiment, measured_on)
     })
 }
+
+/// A kind of traffic and a routing, with their names.
+type Case = ((Pattern, &'static str), (Routing, &'static str));
 
 /// What arrives of a kind of traffic, by routing.
 type Arrived = (&'static str, [f64; 3]);

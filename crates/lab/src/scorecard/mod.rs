@@ -34,6 +34,8 @@ pub struct Row {
     pub chosen: &'static str,
     /// Why it is off, in a sentence; empty: it is not.
     pub why_off: &'static str,
+    /// Which model may bring it within 10 % as something measured; empty: it is.
+    pub model: &'static str,
 }
 
 /// What a paper prints.
@@ -216,6 +218,10 @@ impl State {
         let (State::Measured(agreement) | State::Told(_, Some(agreement))) = self else { return false };
         matches!(agreement, Agreement::Off(_) | Agreement::Not)
     }
+    /// Whether it was measured, and is within 10 % or as found.
+    pub fn is_near(&self) -> bool {
+        matches!(self, State::Measured(_)) && !self.is_off()
+    }
     /// For people.
     pub fn show(&self) -> String {
         match self {
@@ -277,9 +283,9 @@ fn parse(text: &'static str) -> Result<Vec<Row>, String> {
         let mut after = |mark: &str| {
             lines.next_if(|(_, line)| line.starts_with(mark)).map_or("", |(_, line)| &line[mark.len()..])
         };
-        let (chosen, why_off) = (after("    fitted: "), after("    off: "));
+        let (chosen, why_off, model) = (after("    fitted: "), after("    off: "), after("    model: "));
         let row = link.and_then(|link| parse_row(paper, line, link));
-        let row = row.map(|row| Row { chosen, why_off, ..row });
+        let row = row.map(|row| Row { chosen, why_off, model, ..row });
         rows.push(row.ok_or_else(|| format!("rows.txt, line {number}: this is no row: {line}"))?);
     }
     Ok(rows)
@@ -295,7 +301,7 @@ fn parse_row(paper: &'static str, line: &'static str, link: &'static str) -> Opt
         None => Link::Cell(Address::parse(link)?),
     };
     let published = Printed::parse(published)?;
-    Some(Row { paper, place, quantity, unit, published, kind, link, chosen: "", why_off: "" })
+    Some(Row { paper, place, quantity, unit, published, kind, link, chosen: "", why_off: "", model: "" })
 }
 
 #[cfg(test)]
@@ -327,7 +333,8 @@ mod tests {
         let row = |name: &str| rows.iter().find(|row| row.quantity == name).expect("a row");
         let updates = row("updates on 3 nodes");
         assert!(updates.chosen.starts_with("of three ways") && updates.why_off.starts_with("who has copies"));
-        assert!(row("barrier of 8 nodes").chosen.is_empty());
+        assert!(row("barrier of 8 nodes").chosen.is_empty() && row("barrier of 8 nodes").model.is_empty());
+        assert!(row("TSP: idle").model.starts_with("cities of a published list"));
         // A row without a value says why.
         let why = rows.iter().filter_map(|row| match row.link {
             Link::Nothing(why) => Some(why),

@@ -50,10 +50,16 @@ fn papers() -> Vec<&'static str> {
     papers
 }
 
-/// How a row that has a value was chosen, and why it is off.
+/// How a row that has a value was chosen, why it is off or has none, and what may bring it.
 fn said(row: &Row, state: &State) -> String {
-    let why_off = if state.is_off() { row.why_off } else { "" };
-    [row.chosen, why_off].into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join("; ")
+    let why = match state {
+        State::NotModelled(why) => vec![why.as_str()],
+        _ => vec![row.chosen, if state.is_off() { row.why_off } else { "" }],
+    };
+    let said: Vec<&str> = why.into_iter().filter(|said| !said.is_empty()).collect();
+    let model = if state.is_near() { "" } else { row.model };
+    let may = (!model.is_empty()).then(|| format!("what may bring it: {model}"));
+    said.into_iter().map(String::from).chain(may).collect::<Vec<_>>().join("; ")
 }
 
 /// How many rows of each paper are in each state; the last line is of all papers.
@@ -73,7 +79,7 @@ fn counts(states: &[(&Row, Option<&Cell>, State)]) -> Vec<(&'static str, [usize;
 fn summary(states: &[(&Row, Option<&Cell>, State)]) -> String {
     use crate::report::Kind;
     let could = || states.iter().filter(|(row, ..)| row.kind == Kind::Measured);
-    let near = could().filter(|(.., state)| matches!(state, State::Measured(_)) && !state.is_off()).count();
+    let near = could().filter(|(.., state)| state.is_near()).count();
     let chosen = could()
         .filter(|(.., state)| matches!(state, State::Told(Kind::Fitted, Some(_))) && !state.is_off())
         .count();
@@ -97,10 +103,11 @@ pub fn report(reports: &[Report]) -> Report {
         2 %. What was told, fitted or computed is counted as that, however near it is.";
     let papers = Table::new("papers", "Rows by paper and state", note, &heads, counted.collect());
     let lines = states.iter().map(|(row, cell, state)| {
-        let (link, why) = match (&row.link, state) {
-            (_, State::NotModelled(why)) => (String::new(), why.clone()),
-            (Link::Cell(address), _) => (format!("{}/{}", address.experiment, address.table), String::new()),
-            (Link::Nothing(why), _) => (String::new(), (*why).to_string()),
+        let link = match &row.link {
+            Link::Cell(address) if !matches!(state, State::NotModelled(_)) => {
+                format!("{}/{}", address.experiment, address.table)
+            }
+            _ => String::new(),
         };
         vec![
             Cell::text(row.paper),
@@ -111,10 +118,20 @@ pub fn report(reports: &[Report]) -> Report {
             cell.cloned().unwrap_or(Cell::Absent),
             Cell::Text(state.show()),
             Cell::Text(link),
-            Cell::Text(if why.is_empty() { said(row, state) } else { why }),
+            Cell::Text(said(row, state)),
         ]
     });
-    let heads = ["paper", "place", "quantity", "unit", "published", "here", "state", "where", "why not"];
+    let heads = [
+        "paper",
+        "place",
+        "quantity",
+        "unit",
+        "published",
+        "here",
+        "state",
+        "where",
+        "why not, and what may bring it",
+    ];
     let note = "A row is a number or a finding that a paper prints; the table that has its value stands beside it, or why \
         there is none, or why it is off.";
     let all = Table::new("rows", "Every printed number", note, &heads, lines.collect());
@@ -154,17 +171,18 @@ pub fn markdown(reports: &[Report]) -> String {
     out += &format!("\n{}\n", summary(&states).replace("%. ", "%.\n"));
     for paper in papers() {
         out += &format!(
-            "\n{paper}:\n\n| place | quantity | published | here | state | where, or why not |\n|---|---|--:|--:|---|---|\n"
+            "\n{paper}:\n\n| place | quantity | published | here | state | where, or why not, and what may bring it |\n|---|---|--:|--:|---|---|\n"
         );
         for (row, cell, state) in states.iter().filter(|(row, ..)| row.paper == paper) {
             let unit = if row.unit == "yes/no" { String::new() } else { format!(" {}", row.unit) };
             let place = match (&row.link, state) {
-                (_, State::NotModelled(why)) => why.clone(),
-                (Link::Cell(address), state) => match said(row, state) {
-                    said if said.is_empty() => format!("`{}`", address.experiment),
-                    said => format!("`{}`: {said}", address.experiment),
-                },
-                (Link::Nothing(why), _) => (*why).to_string(),
+                (Link::Cell(address), state) if !matches!(state, State::NotModelled(_)) => {
+                    match said(row, state) {
+                        said if said.is_empty() => format!("`{}`", address.experiment),
+                        said => format!("`{}`: {said}", address.experiment),
+                    }
+                }
+                _ => said(row, state),
             };
             let published = row.published.cell().plain().replace('*', "");
             let here = cell.map_or("-".into(), Cell::plain);

@@ -113,56 +113,67 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     })
 }
 
-/// What measures: one case after the other.
-struct Measuring<'a> {
-    host: &'a mut dyn Host,
-    scale: Scale,
-    /// Cases so far, and all of them.
-    part: usize,
-    parts: usize,
+/// What is done in another way, and that way.
+type Otherwise = (&'static str, fn(Setup) -> Setup);
+
+/// A program and how it is run, with each seed.
+struct Wanted<'a> {
+    program: Program,
+    code: &'a Code,
+    setup: Setup,
 }
 
-impl Measuring<'_> {
-    fn case(&mut self, program: Program, code: &Code, setup: Setup) -> Result<Case, Error> {
-        self.part += 1;
-        let what = format!("{}, {} simulated processors", program.name(), setup.processors);
-        self.host.progress(self.part, self.parts, &what);
-        let failed = |why: String| Error(format!("{}: {why}", program.name()));
-        let seeds = if setup.processors == 1 { 1 } else { SEEDS };
-        let seeds: Vec<u64> = (0..seeds).map(|n| first_seed().wrapping_add(n)).collect();
-        let run = |seed: &u64| {
-            let run = Machine::new(code, Setup { seed: *seed, ..setup }).and_then(Machine::run);
-            run.map_err(failed)
-        };
-        let runs = chosen::each(&seeds, run, |_, _| {})?;
-        if runs.iter().any(|run| run.answer != program.answer(self.scale)) {
-            return Err(failed(format!("the answer should be {}", program.answer(self.scale))));
+impl Wanted<'_> {
+    /// What it is called while it runs.
+    fn name(&self) -> String {
+        format!("{}, {} simulated processors", self.program.name(), self.setup.processors)
+    }
+    /// With each number of processors.
+    fn on_all(self) -> [Self; PROCESSORS.len()] {
+        let Wanted { program, code, setup } = self;
+        PROCESSORS.map(|processors| Wanted { program, code, setup: Setup { processors, ..setup } })
+    }
+    fn run(&self, seed: u64, scale: Scale) -> Result<Run, Error> {
+        let failed = |why: String| Error(format!("{}: {why}", self.program.name()));
+        let setup = Setup { seed, ..self.setup };
+        let run = Machine::new(self.code, setup).and_then(Machine::run).map_err(failed)?;
+        let answer = self.program.answer(scale);
+        if run.answer != answer {
+            return Err(failed(format!("the answer should be {answer}")));
         }
-        let case = Case { program, processors: setup.processors, runs };
-        let kind = program.kind();
+        Ok(run)
+    }
+}
+
+/// Runs all that is wanted, on all processors of the host.
+fn cases(host: &mut dyn Host, scale: Scale, wanted: &[Wanted<'_>]) -> Result<Vec<Case>, Error> {
+    let seeds = |one: &Wanted<'_>| if one.setup.processors == 1 { 1 } else { SEEDS };
+    let with_seeds = |(at, one)| (0..seeds(one)).map(move |n| (at, first_seed().wrapping_add(n)));
+    let all: Vec<(usize, u64)> = wanted.iter().enumerate().flat_map(with_seeds).collect();
+    let mut part = 0;
+    let run = |(at, seed): &(usize, u64)| wanted[*at].run(*seed, scale);
+    let runs = chosen::each(&all, run, |(at, seed), run| {
+        part += 1;
+        host.progress(part, all.len(), &format!("{}, seed {seed}", wanted[*at].name()));
         let told = [
-            ("case", Cell::key(self.part)),
-            ("program", Cell::text(program.name())),
-            ("processors", Cell::key(setup.processors)),
-            ("s", Cell::Derived(case.seconds(), 2)),
-            ("collections", Cell::number(kind, case.mean(|run| run.collections.len() as f64), 1)),
+            ("program", Cell::text(wanted[*at].program.name())),
+            ("processors", Cell::key(wanted[*at].setup.processors)),
+            ("seed", Cell::key(*seed)),
+            ("s", Cell::Derived(seconds(run.time), 2)),
+            ("collections", Cell::number(wanted[*at].program.kind(), run.collections.len() as f64, 0)),
         ];
-        self.host.row("Runs", &told);
-        Ok(case)
-    }
-    /// A program with each number of processors.
-    fn cases(&mut self, program: Program, code: &Code, setup: Setup) -> Result<Vec<Case>, Error> {
-        PROCESSORS
-            .map(|processors| self.case(program, code, Setup { processors, ..setup }))
-            .into_iter()
-            .collect()
-    }
+        host.row("Runs", &told);
+    })?;
+    let mut runs = runs.into_iter();
+    let case = |one: &Wanted<'_>| Case {
+        program: one.program,
+        processors: one.setup.processors,
+        runs: runs.by_ref().take(seeds(one) as usize).collect(),
+    };
+    Ok(wanted.iter().map(case).collect())
 }
 
 fn measure(host: &mut dyn Host, scale: Scale) -> Result<Runs, Error> {
-    let parts = Program::ALL.len() * (PROCESSORS.len() + 3) + PROCESSORS.len();
-    let mut measuring = Measuring { host, scale, part: 0, parts };
-    let mut runs = Runs { scale, cases: Vec::new(), variants: Vec::new(), doubtful: Vec::new() };
     let setup = |program| Setup {
         processors: 8,
         sizes: sizes(program, scale),
@@ -173,20 +184,29 @@ fn measure(host: &mut dyn Host, scale: Scale) -> Result<Runs, Error> {
         seed: first_seed(),
     };
     let read = |text: &str| Code::read(text).map_err(Error);
-    for program in Program::ALL {
-        let (code, setup) = (read(&program.text(scale))?, setup(program));
-        runs.cases.extend(measuring.cases(program, &code, setup)?);
-        let newest = Setup { given: Given::Newest, ..setup };
-        let copier = Setup { after: After::Copier, ..setup };
-        let variables = Setup { locked: Locked::Variables, ..setup };
-        runs.variants.push(("newest goal given", measuring.case(program, &code, newest)?));
-        let kept = measuring.case(program, &code, copier)?;
-        runs.variants.push(("goals go to the processor that copied them", kept));
-        let locked = measuring.case(program, &code, variables)?;
-        runs.variants.push(("collections lock only what reductions change", locked));
-    }
-    let code = read(&Program::listed(scale))?;
-    let listed = measuring.cases(Program::Triangle, &code, setup(Program::Triangle))?;
+    let codes: Vec<Code> =
+        Program::ALL.iter().map(|program| read(&program.text(scale))).collect::<Result<_, Error>>()?;
+    let listed = read(&Program::listed(scale))?;
+    let programs = || Program::ALL.into_iter().zip(&codes);
+    let plain = |(program, code)| Wanted { program, code, setup: setup(program) };
+    let others: [Otherwise; 3] = [
+        ("newest goal given", |setup| Setup { given: Given::Newest, ..setup }),
+        ("goals go to the processor that copied them", |setup| Setup { after: After::Copier, ..setup }),
+        ("collections lock only what reductions change", |setup| Setup {
+            locked: Locked::Variables,
+            ..setup
+        }),
+    ];
+    let otherwise =
+        |one: (Program, _)| others.map(|(_, other)| Wanted { setup: other(setup(one.0)), ..plain(one) });
+    let mut wanted: Vec<Wanted<'_>> = programs().flat_map(|one| plain(one).on_all()).collect();
+    wanted.extend(programs().flat_map(otherwise));
+    wanted.extend(plain((Program::Triangle, &listed)).on_all());
+    let mut cases = cases(host, scale, &wanted)?;
+    let listed = cases.split_off(cases.len() - PROCESSORS.len());
+    let varied = cases.split_off(Program::ALL.len() * PROCESSORS.len());
+    let names = others.iter().map(|(name, _)| *name).cycle();
+    let mut runs = Runs { scale, cases, variants: names.zip(varied).collect(), doubtful: Vec::new() };
     runs.doubt(listed);
     Ok(runs)
 }
