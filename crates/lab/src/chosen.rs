@@ -271,7 +271,7 @@ pub(crate) type Memory<R> = Mutex<BTreeMap<String, Arc<OnceLock<Remembered<R>>>>
 type Remembered<R> = (Result<R, Error>, BTreeSet<&'static str>);
 
 /// Does something once for a name and this thread's choice, and remembers what it gave: several experiments show the
-/// same simulated runs. Who comes while another thread does it waits for that.
+/// same simulated runs. A thread that comes while another one does it waits for that.
 pub(crate) fn once<R: Clone>(
     memory: &Memory<R>,
     name: &str,

@@ -21,7 +21,7 @@ pub(super) struct Simulations(Arc<Mutex<HashMap<String, Given>>>);
 type Given = Arc<OnceLock<Result<Finished, String>>>;
 
 impl Simulations {
-    /// What a job gives. Who asks while another thread runs it waits for that.
+    /// What a job gives. A thread that asks while another one runs it waits for that.
     fn run(&self, executable: &Path, job: &Job) -> Result<Finished, String> {
         let name = format!("{} {:?} {:?}", job.program.name, job.arguments, job.place);
         let given = base::lock(&self.0).entry(name).or_default().clone();
@@ -39,7 +39,7 @@ impl Simulations {
             std::thread::spawn(move || {
                 let next = || base::lock(&queue).pop_front();
                 while let Some(job) = next() {
-                    // Who needs it asks again.
+                    // Whatever needs it asks again.
                     let _ = simulations.run(&executable, &job);
                 }
             });
