@@ -119,4 +119,11 @@ fn the_page_claims_what_runs_give() {
         count += 1;
     }
     assert!(count > 30, "{count} rows");
+    // An answer whose cells are not there would be left out.
+    for report in &reports {
+        let answer = lab::answers::answer(report);
+        assert!(!answer.is_empty() && !answer.starts_with("Of "), "{}: {answer}", report.name);
+    }
+    let of_lu = reports.iter().find(|report| report.name == "jump1/table4").map(lab::answers::answer);
+    assert!(of_lu.is_some_and(|answer| answer.contains(" packets with multicasts")), "which layout is that?");
 }
