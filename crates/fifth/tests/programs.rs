@@ -136,6 +136,19 @@ fn large_goals_move_to_nodes_that_have_none_and_small_ones_stop_moving() {
     assert!((1..=24).contains(&moves), "{moves} goals moved");
 }
 
+/// On threads, where nothing but a tick makes a loop look at its messages.
+#[test]
+fn a_node_that_allocates_nothing_gives_goals_to_one_that_asks() {
+    let fib = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/fib.kl1");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fifth"));
+    let output = command.args(["run", "--nodes", "2", "--balance", "--stats"]).arg(&fib).output();
+    let output = output.expect("the command starts");
+    assert!(output.status.success() && output.stdout == b"102334155\n", "{output:?}");
+    let figures = String::from_utf8_lossy(&output.stderr);
+    let gifts = figures.lines().find_map(|line| line.strip_prefix("goals given away")).expect("a figure");
+    assert!(gifts.split_whitespace().any(|count| count != "0"), "{figures}");
+}
+
 #[test]
 fn a_node_reads_no_second_copy_of_a_structure_with_an_identity() {
     let text = ":- module main.\n\

@@ -184,6 +184,10 @@ impl Balance {
         !std::mem::replace(&mut self.on, true)
     }
 
+    /// Another node wants a goal.
+    pub(crate) fn is_asked(&self) -> bool {
+        !self.askers.is_empty()
+    }
     /// After a turn in which goals were reduced: for whom one is to be looked for.
     pub(crate) fn asker(&mut self) -> Option<NodeId> {
         self.turns += 1;

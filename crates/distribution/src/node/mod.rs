@@ -334,6 +334,9 @@ impl Program for Reducer<'_> {
             self.out.outgoing.send_beside(context);
             return !self.out.outgoing.bells.is_empty();
         }
+        if self.balance.is_asked() && self.out.meter.is_none() {
+            self.node.look_soon();
+        }
         let turn = self.turn(context);
         if self.dies(context) {
             return true;

@@ -233,9 +233,11 @@ fn begin_again(shared: &Shared, me: usize, nursery: usize, major: bool) {
         }
     }
     crew.each(|worker| {
-        // A worker that allocates little gets no more than it may need: many workers shall not take much memory for
-        // nothing.
-        let enough = if worker.index == me { nursery } else { worker.nursery_used() * IDLE_NURSERY_PART };
+        // A worker that allocates little gets ever less: many workers shall not take much memory for nothing. Not at
+        // once: of two that allocate in turn each would always begin with the least.
+        let had = worker.heap.nursery_end() - worker.heap.nursery();
+        let enough = (worker.nursery_used() * IDLE_NURSERY_PART).max(had / 2);
+        let enough = if worker.index == me { nursery } else { enough };
         worker.empty_nursery(enough.clamp(NURSERY_MIN, nursery).min(share), share);
         worker.heap.give_survivors_back(share);
     });

@@ -392,7 +392,6 @@ impl Worker {
         self.abi.priority = priority;
         self.abi.resumed = 0;
         self.waiting.resumed_later.clear();
-        self.waiting.end_count();
         self.forget_waiting();
     }
     /// Makes goals ready: `words` are in the format of the goal stack.
@@ -447,29 +446,6 @@ impl Worker {
             }
             self.lose(priority);
         }
-    }
-    /// All goals that came back for the running priority go onto the stack; false if there are none.
-    pub(crate) fn all_later_is_now(&mut self) -> bool {
-        let priority = self.abi.priority;
-        let Some(words) = self.goals.later.remove(&priority) else { return false };
-        self.push_goals(priority, &words);
-        self.lose(priority);
-        true
-    }
-    /// Takes all goals of the top segment: their words.
-    pub(crate) fn take_segment(&mut self) -> Vec<Word> {
-        let mut records = Vec::new();
-        loop {
-            match PredicateId::of_goal_word(read(self.abi.goals as usize - 8)) {
-                BOTTOM => break,
-                predicate if predicate == self.system_goals.mark => {
-                    self.pop_goal();
-                    self.unmark_goals();
-                }
-                _ => records.push(self.pop_goal()),
-            }
-        }
-        records.into_iter().rev().flatten().collect()
     }
     /// The address of the record under the one that ends at `top`.
     pub(crate) fn below_top(&self, top: usize) -> usize {

@@ -376,16 +376,6 @@ impl Registry {
     }
 }
 
-/// Goals that were suspended since somebody began to count.
-#[derive(Debug)]
-pub(super) struct Suspended {
-    /// The newest record that was counted, or that there was; 0 if there is none.
-    pub(super) newest: usize,
-    /// How many of those in records that were used again (H7) were counted.
-    pub(super) reused: u64,
-    pub(super) count: u64,
-}
-
 /// Everything about goals that wait or were resumed, except what generated code knows (`abi.suspensions`,
 /// `abi.resumed`).
 #[derive(Debug, Default)]
@@ -398,7 +388,6 @@ pub(crate) struct Waiting {
     pub(super) pending_more: Vec<Word>,
     /// The cells for which the goal on top of the stack is about to wait.
     pub(super) cells: Vec<usize>,
-    pub(super) counted: Option<Suspended>,
     /// Generated code waits for a unification, and those that were put off meanwhile.
     pub(super) in_code: bool,
     pub(super) put_off: Vec<(Word, Word, Position)>,
@@ -421,19 +410,6 @@ impl Waiting {
         debug_assert!(before <= self.pending_more.len(), "C4: a variable before this one is missing");
         self.pending_more.truncate(before);
         self.pending_more.push(variable);
-    }
-    /// Goals that were suspended since `Worker::count_from_now`, as far as they were counted.
-    pub(crate) fn count(&self) -> u64 {
-        self.counted.as_ref().map_or(0, |counted| counted.count)
-    }
-    /// The count begins again.
-    pub(crate) fn restart_count(&mut self) {
-        if let Some(counted) = &mut self.counted {
-            counted.count = 0;
-        }
-    }
-    pub(crate) fn end_count(&mut self) {
-        self.counted = None;
     }
 }
 

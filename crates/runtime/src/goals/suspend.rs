@@ -24,7 +24,6 @@
 //!   headers, and those stay. Not those for several variables, as hooks of the others may still lead to them.
 
 use crate::coordination::team::Mail;
-use crate::goals::state::Suspended;
 use crate::goals::unify::Written;
 use crate::memory::ranges::{at, copy_few, pointer, raw, read, write, write_all};
 use crate::terms::deref;
@@ -230,29 +229,9 @@ impl Worker {
         self.abi.suspensions = record;
         record
     }
-    /// Counts from now on how many goals are suspended.
-    pub(crate) fn count_from_now(&mut self) {
-        let (newest, reused) = (self.abi.suspensions, self.abi.reused);
-        self.waiting.counted = Some(Suspended { newest, reused, count: 0 });
-    }
-    /// Counts the suspensions since then.
-    pub(crate) fn count_suspended(&mut self) {
-        let Some(counted) = &self.waiting.counted else { return };
-        let newest = counted.newest;
-        let count = self.new_suspensions().take_while(|&record| record != newest).count() as u64;
-        let (newest, reused) = (self.abi.suspensions, self.abi.reused);
-        if let Some(counted) = &mut self.waiting.counted {
-            let count = counted.count + count + (reused - counted.reused);
-            *counted = Suspended { newest, reused, count };
-        }
-    }
     /// Enters the new suspensions that still wait into the registry, the oldest first (H4).
     pub(crate) fn register(&mut self) {
-        self.count_suspended();
         self.count_lane();
-        if let Some(counted) = &mut self.waiting.counted {
-            (counted.newest, counted.reused) = (0, 0);
-        }
         self.statistics.suspensions += std::mem::take(&mut self.abi.reused);
         self.abi.spent = [0; SPENT_ARITIES];
         let old = self.waiting.registry.young.len();
@@ -270,8 +249,7 @@ impl Worker {
     /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
     pub(crate) fn poll_or_send(&mut self, variable: Word, maker: usize) {
         debug_assert!(maker != self.index, "B3: this worker makes it itself");
-        let without = self.options.without;
-        if !self.sharing.polls(!without.has(Rule::Home)) || without.has(Rule::Poll) {
+        if !self.sharing.polls() || self.options.without.has(Rule::Poll) {
             return self.send_top_goal(maker);
         }
         let (priority, goal) = (self.abi.priority, self.pop_goal());
@@ -285,7 +263,6 @@ impl Worker {
     pub(crate) fn send_top_goal(&mut self, to: usize) {
         debug_assert!(to != self.index && to < self.heap.spaces.workers(), "B3: a goal for worker {to}");
         let (priority, words) = (self.abi.priority, self.pop_goal());
-        self.sharing.sends_back();
         self.end_solo();
         self.count_mail(to);
         self.statistics.goals_back += 1;

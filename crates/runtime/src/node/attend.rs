@@ -148,12 +148,8 @@ impl Worker {
         if self.sharing.take_too_many_sums() {
             self.leave_sums();
         }
-        if collected {
-            self.judge();
-            self.look_ahead();
-            if self.later_is_now() {
-                self.swap_top_goals();
-            }
+        if collected && self.later_is_now() {
+            self.swap_top_goals();
         }
         mail
     }

@@ -17,7 +17,7 @@ use crate::node::home::Home;
 use crate::reports::outcome::{ErrorKind, RunOutcome};
 use crate::reports::profile::Doing;
 use crate::reports::trace::What;
-use crate::sharing::tuning::{APPETITE_MAX, LITTLE_PATIENCE, LITTLE_WORK, MUCH_WORK, PATIENCE_MIN, POLL};
+use crate::sharing::tuning::{LITTLE_PATIENCE, LITTLE_WORK, PATIENCE_MIN, POLL};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
 use crate::worker::native::Record;
@@ -220,8 +220,6 @@ pub(crate) struct Idle {
     /// How long it waits before it asks (again).
     patience: Duration,
     patience_max: Duration,
-    /// How many goals it asks for.
-    appetite: usize,
     /// The worker that it asked last.
     asked: usize,
     /// When it got goals.
@@ -248,7 +246,6 @@ impl Idle {
             waker,
             patience: PATIENCE_MIN,
             patience_max: if workers <= shared.processors { LITTLE_PATIENCE } else { PATIENCE_MAX },
-            appetite: 1,
             asked: me,
             busy_since: now(),
             asking: true,
@@ -266,13 +263,12 @@ impl Idle {
         awaited
     }
     /// The worker to ask next.
-    fn next_to_ask(&mut self, shared: &Shared) -> usize {
+    fn next_to_ask(&mut self) -> usize {
         debug_assert!(self.workers > 1, "a worker asks others");
         self.asked = (self.asked + 1) % self.workers;
         if self.asked == self.me {
             self.asked = (self.asked + 1) % self.workers;
         }
-        shared.team.set_appetite(self.me, self.appetite);
         self.asked
     }
     /// Goals wait for what others make (B3 of `give`).
@@ -284,24 +280,14 @@ impl Idle {
         if self.workers == 1 {
             return shared.team.rest(self.me, None, None);
         }
-        let sent_back = shared.crew().with(self.me, Worker::go_to_rest);
-        let busy = since(self.busy_since);
-        let appetite_max = if self.without.has(Rule::Appetite) { 1 } else { APPETITE_MAX };
-        if busy < LITTLE_WORK && !sent_back && self.appetite < appetite_max {
-            // The oldest goals are the largest only as a rule: those below may be.
-            self.appetite *= 2;
-        } else if busy < LITTLE_WORK || sent_back && busy < MUCH_WORK {
-            // What is left when a large goal is done may be a small one that waits for the others.
-            let longer = if self.without.has(Rule::Patience) { 1 } else { 2 };
-            self.patience = (self.patience * longer).min(self.patience_max);
-        } else {
+        shared.crew().with(self.me, Worker::go_to_rest);
+        if since(self.busy_since) >= LITTLE_WORK {
             self.patience = PATIENCE_MIN;
             self.asking = true;
-            if busy > MUCH_WORK {
-                self.appetite = 1;
-            }
+        } else if !self.without.has(Rule::Patience) {
+            self.patience = (self.patience * 2).min(self.patience_max);
         }
-        let mut ask = self.asking.then(|| self.next_to_ask(shared));
+        let mut ask = self.asking.then(|| self.next_to_ask());
         shared.crew().with(self.me, |worker| {
             worker.statistics.rests += 1;
             worker.statistics.requests += u64::from(ask.is_some());
@@ -324,7 +310,7 @@ impl Idle {
                 Wake::Solo => {
                     self.patience = (self.patience * 2).min(PATIENCE_MAX);
                     timeout = timeout.max(self.patience).min(longest);
-                    ask = Some(self.next_to_ask(shared));
+                    ask = Some(self.next_to_ask());
                 }
                 wake => break wake,
             }

@@ -12,7 +12,7 @@
 use crate::coordination::schedule::now;
 use crate::coordination::team::Mail;
 use crate::goals::slots::is_empty_slot;
-use crate::goals::state::{Key, NO_PRIORITY};
+use crate::goals::state::Key;
 use crate::memory::ranges::read;
 use crate::sharing::state::Overdue;
 use crate::sharing::tuning::{
@@ -47,15 +47,14 @@ impl Surplus {
 }
 
 impl Worker {
-    /// B1, B4: what may be given to a worker that wants this number of goals: half of what there is, of priorities
-    /// that are higher than `floor`. That is what it reduces at (B6 of `give`), or [`NO_PRIORITY`] if it asks.
-    pub(crate) fn surplus(&mut self, appetite: usize, floor: i64) -> Vec<Surplus> {
-        let asks = floor == NO_PRIORITY;
-        self.surplus_but(appetite, floor, &|worker, predicate, _| asks && worker.keeps(predicate))
+    /// B1, B4: what may be given to a worker, that number of goals at most: half of what there is, of priorities
+    /// that are higher than `floor`. That is what it reduces at (B6 of `give`), or `NO_PRIORITY` if it asks.
+    pub(crate) fn surplus(&mut self, most: usize, floor: i64) -> Vec<Surplus> {
+        self.surplus_but(most, floor, &|_, _, _| false)
     }
     /// The same without goals that `stays` names.
-    pub(crate) fn surplus_but(&mut self, mut appetite: usize, floor: i64, stays: Stays<'_>) -> Vec<Surplus> {
-        debug_assert!(appetite > 0, "B1: nobody wants any");
+    pub(crate) fn surplus_but(&mut self, mut most: usize, floor: i64, stays: Stays<'_>) -> Vec<Surplus> {
+        debug_assert!(most > 0, "B1: nobody wants any");
         let (segment, top) = (self.goals.top_segment(), self.abi.goals as usize);
         let stable = self.sharing.seen.look(segment.base, top);
         let mut segments = (0..self.goals.segments().len()).rev().peekable();
@@ -73,7 +72,7 @@ impl Worker {
         let (mut all, mut in_vain) = (Vec::new(), 0);
         // The goal on top stays, so the next one may go.
         let mut larger_half = true;
-        while appetite > 0 && in_vain < LEVELS_LOOKED_AT {
+        while most > 0 && in_vain < LEVELS_LOOKED_AT {
             let on_stack = segments.peek().map(|&i| self.goals.segments()[i].rank);
             let beside = buckets.peek().map(|&((rank, _), _)| rank);
             let Some(priority) = on_stack.max(beside).filter(|&priority| priority > floor) else { break };
@@ -90,8 +89,8 @@ impl Worker {
             } else {
                 let half = (ready.len() + usize::from(larger_half)) / 2;
                 larger_half ^= ready.len() % 2 == 1;
-                ready.truncate(appetite.min(half));
-                appetite -= ready.len();
+                ready.truncate(most.min(half));
+                most -= ready.len();
                 if !ready.is_empty() {
                     all.push(surplus);
                 }
@@ -243,18 +242,15 @@ impl Worker {
         }
         self.needed(predicate).any(|i| unbound(argument(i)))
     }
-    /// True if the list that begins here has no end yet, is too long to know that, begins with a stream, or misses an
-    /// element and goals ran ahead before (B9 of `feedback`). (Else the goal itself may be the one that binds them.)
+    /// True if the list that begins here has no end yet, is too long to know that, or begins with a stream. (If only
+    /// elements are missing, the goal itself may be the one that binds them.)
     fn is_open(&self, mut list: Word) -> bool {
         if self.begins_with_stream(list) {
             return true;
         }
-        let (seen, elements) = (&self.sharing.seen, self.ran_ahead());
+        let seen = &self.sharing.seen;
         let mut steps = seen.steps.get();
         while list.tag() == Tag::Cons && steps < seen.list_steps {
-            if elements && matches!(deref(read(list.address())).tag(), Tag::Ref | Tag::Var) {
-                break;
-            }
             list = deref(read(list.address() + 8));
             steps += 1;
         }
@@ -328,6 +324,7 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect::tests::Builder;
+    use crate::goals::state::NO_PRIORITY;
     use crate::memory::ranges::write;
     use crate::worker::PRIORITY_MAX;
     use proptest::prelude::*;

@@ -82,7 +82,7 @@ impl Worker {
         if shaker.one_in(2) {
             let surplus = self.surplus(2, NO_PRIORITY);
             if !surplus.is_empty() {
-                self.give((self.index + 1 + shaker.below(others)) % (others + 1), surplus, true);
+                self.give((self.index + 1 + shaker.below(others)) % (others + 1), surplus);
             }
         }
         match shaker.below(64) {

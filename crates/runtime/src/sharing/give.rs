@@ -6,8 +6,8 @@
 //! - B3 A goal that waits for what another worker is about to make is not hooked there. It would be resumed for each
 //!   element of a list that is made in one go. Its worker *polls* the variable and does nothing else meanwhile: what
 //!   it could do are mostly goals that read what this one makes, a bit at a time. The goal goes to the worker that
-//!   makes what it waits for if polls bring little, or if it was given away and waits at once. There it runs after
-//!   everything that is ready, as if it had not been given away.
+//!   makes what it waits for if polls bring little. There it runs after everything that is ready, as if it had not been
+//!   given away.
 //! - B5 While all other workers rest (T10 of `solo`), this one is *alone*. Every cell of its nursery is private to it
 //!   again, and it writes any other with plain stores. It ends that before it posts mail, and publishes at the next
 //!   attention.
@@ -16,7 +16,7 @@
 //!   worker that goes down pokes those above it. A worker with goals above another's priority gives it every other
 //!   one of them, from the highest on: at once if it has some to spare, else after it has looked again, which is
 //!   soon. It gives nothing if it is going to do them all before it looks again and that takes no longer than
-//!   [`LOOK_AGAIN_TIME`]. Lessons (B7) do not count here.
+//!   [`LOOK_AGAIN_TIME`].
 //! - B8 While another worker asks, a worker without goals to spare looks again after allocating
 //!   [`LOOK_AGAIN_BYTES`], or at a poke after it has run for [`LOOK_AGAIN_TIME`]; after looks in vain it allocates
 //!   ever more before the next. So any number of pokes makes few looks, and goals that allocate nothing are shared,
@@ -47,7 +47,6 @@ impl Worker {
             return false;
         }
         self.publish();
-        self.sharing.fed = Some(now());
         self.sharing.yields.begin();
         // What it reduces at now is no worse than that.
         self.sharing.lowest = AT_REST;
@@ -105,10 +104,9 @@ impl Worker {
             self.publish();
         }
     }
-    /// Before a rest. True if goals were sent back since the last one (B3).
-    pub(crate) fn go_to_rest(&mut self) -> bool {
+    /// Before a rest.
+    pub(crate) fn go_to_rest(&mut self) {
         debug_assert!(!self.goals.has_polled(), "polled goals are looked at before anything is reduced");
-        self.judge();
         self.end_solo();
         if self.visibility.take_publishing() {
             self.publish();
@@ -116,7 +114,7 @@ impl Worker {
         (self.sharing.shown, self.sharing.lowest) = (AT_REST, AT_REST);
         self.shared.team.show_priority(self.index, AT_REST);
         self.show_no_running();
-        std::mem::replace(&mut self.sharing.polling, Polling::NEW).sent_back
+        self.sharing.polling = Polling::NEW;
     }
     /// B6: goals of a lower priority than before are the next.
     #[inline(always)]
@@ -197,7 +195,6 @@ impl Worker {
     /// to spare.
     #[cold]
     pub(crate) fn feed(&mut self) {
-        self.judge();
         let shared = self.shared.clone();
         let now = now();
         let before = self.sharing.fed_others.replace(now);
@@ -211,7 +208,7 @@ impl Worker {
         while hungry != 0 {
             let asker = hungry.trailing_zeros() as usize;
             hungry &= hungry - 1;
-            let mut surplus = self.surplus(shared.team.appetite(asker), NO_PRIORITY);
+            let mut surplus = self.surplus(1, NO_PRIORITY);
             if surplus.is_empty() && !self.options.without.has(Rule::Overdue) {
                 surplus.extend(self.overdue());
             }
@@ -224,7 +221,7 @@ impl Worker {
             }
             self.sharing.looks_in_vain = 0;
             if shared.team.claim(asker) {
-                self.give(asker, surplus, true);
+                self.give(asker, surplus);
             }
         }
         let mut lower: Vec<(usize, i64)> = shared.team.lower(self.sharing.shown).collect();
@@ -241,11 +238,11 @@ impl Worker {
                 // They are done, or most of them, when it looks again.
                 return;
             }
-            self.give(worker, surplus, false);
+            self.give(worker, surplus);
         }
     }
-    /// Gives goals to a worker. `trial`: and remembers them (B7).
-    pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>, trial: bool) {
+    /// Gives goals to a worker.
+    pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>) {
         debug_assert!(to != self.index, "a worker gives goals to others");
         self.end_solo();
         surplus.iter().for_each(|part| self.settle_surplus(part));
@@ -254,9 +251,6 @@ impl Worker {
         for part in surplus {
             let mail = self.take_as_mail(part);
             let words = &mail.words;
-            if trial {
-                self.begin_trial(words);
-            }
             let gift = self.shared.next_gift();
             self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });
             self.count_mail(to);
@@ -283,20 +277,6 @@ impl Worker {
     pub(crate) fn count_poll(&mut self) {
         self.sharing.polling.in_vain += 1;
         self.abi.want_attention();
-    }
-    /// B9: all goals of the top segment go to another worker, to run after what is ready there.
-    pub(crate) fn give_way(&mut self, to: usize) {
-        debug_assert!(to != self.index, "B9: it has run ahead itself");
-        let (priority, words) = (self.abi.priority, self.take_segment());
-        if words.is_empty() {
-            return;
-        }
-        self.sharing.polling.sent_back = true;
-        self.end_solo();
-        self.publish();
-        self.count_mail(to);
-        let mail = self.mail(priority, words);
-        self.shared.team.post(to, Mail { back: true, ..mail });
     }
 }
 

@@ -1,14 +1,14 @@
 //! Sharing: the balance of load between the workers of a node.
 //!
-//! For: which goals a worker gives to one that asks, and what it learns from what became of them; which goals may go
+//! For: which goals a worker gives to one that asks, which goals may go
 //! to another node; disorder on purpose, for tests. It may know: goals, terms, and the mail of `coordination`. It
 //! never: reduces a goal, enters generated code or collects.
 
 pub(crate) mod choose;
 pub(crate) mod disorder;
-pub(crate) mod feedback;
 pub(crate) mod give;
 mod spare;
 pub(crate) mod state;
+mod sums;
 pub(crate) mod tuning;
 mod yields;

@@ -1,16 +1,11 @@
 //! What the load balance remembers: each worker, and all of them together. The invariants are in `give`, `choose` and
-//! `feedback`.
+//! `sums`.
 
-use crate::coordination::schedule::{now, since};
-use crate::coordination::sync::Mutex;
+use crate::coordination::schedule::since;
 use crate::coordination::team::{AT_REST, NOT_RUNNING};
 use crate::memory::ranges::read;
-use crate::sharing::tuning::{
-    LEVELS, LITTLE_POLLED, LITTLE_WORK, POLLS_IN_VAIN, REMEMBERED, SEEN_WORDS, YIELD_SLICE,
-};
-use rustc_hash::FxHashMap;
+use crate::sharing::tuning::{LITTLE_POLLED, POLLS_IN_VAIN, SEEN_WORDS, YIELD_SLICE};
 use std::cell::Cell;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::PredicateId;
@@ -32,18 +27,10 @@ pub(crate) struct Sharing {
     pub(super) descents: usize,
     pub(super) shown_looks: bool,
     pub(super) polling: Polling,
-    /// B7 of `feedback`: the last gift.
-    pub(super) trial: Option<Trial>,
-    /// B7: how many goals had waited, when; the newer note is not older than a window, the other is from before it.
-    pub(super) waited: [Option<(Instant, u64)>; 2],
-    /// B9 of `feedback`: how many goals had waited, and been resumed, at the last collection.
-    pub(super) at_collection: (u64, u64),
-    /// B10 of `feedback`.
+    /// B10 of `sums`.
     pub(super) sums: Sums,
     /// The worker that gave it goals last.
     pub(super) fed_by: Option<usize>,
-    /// When goals of others last came.
-    pub(super) fed: Option<Instant>,
     /// B4 of `choose`.
     pub(super) seen: Seen,
     /// B12 of `choose`.
@@ -66,12 +53,8 @@ impl Sharing {
             descents: 0,
             shown_looks: false,
             polling: Polling::NEW,
-            trial: None,
-            waited: [None; 2],
-            at_collection: (0, 0),
             sums: Sums::NONE,
             fed_by: None,
-            fed: None,
             seen: Seen::default(),
             overdue: None,
             yields: Yields::NEW,
@@ -81,21 +64,15 @@ impl Sharing {
     /// After a run: nothing is shown to others, and what was seen of its goals is no longer true.
     pub(crate) fn end_run(&mut self) {
         (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
-        (self.trial, self.waited, self.yields, self.overdue) = (None, [None; 2], Yields::NEW, None);
+        (self.yields, self.overdue) = (Yields::NEW, None);
         self.seen = Seen::default();
     }
     /// B3 of `give`: whether a goal that waits for what another worker makes is polled; else it goes there.
-    /// `home`: unless it was given away a short time ago.
-    pub(crate) fn polls(&mut self, home: bool) -> bool {
+    pub(crate) fn polls(&mut self) -> bool {
         if self.polling.since.take().is_some_and(|before| since(before) >= LITTLE_POLLED) {
             self.polling.in_vain = 0;
         }
-        let fed = self.fed.is_some_and(|fed| since(fed) < LITTLE_WORK) && home;
-        !fed && self.polling.in_vain < POLLS_IN_VAIN
-    }
-    /// B3, B10: a goal goes to the worker that makes what it waits for.
-    pub(crate) fn sends_back(&mut self) {
-        self.polling.sent_back = true;
+        self.polling.in_vain < POLLS_IN_VAIN
     }
     /// B6: the priority that others were shown.
     #[inline(always)]
@@ -173,12 +150,10 @@ pub(super) struct Polling {
     pub(super) since: Option<Instant>,
     /// How often in a row little came of it.
     pub(super) in_vain: u32,
-    /// Goals were sent back since the worker was last asked.
-    pub(super) sent_back: bool,
 }
 
 impl Polling {
-    pub(super) const NEW: Polling = Polling { since: None, in_vain: 0, sent_back: false };
+    pub(super) const NEW: Polling = Polling { since: None, in_vain: 0 };
 }
 
 /// B4: the bottom of the top segment when the worker last looked.
@@ -223,57 +198,6 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) const NONE: Sums = Sums { newest: Word::small(0), in_a_row: 0, too_many: false };
-}
-
-/// A gift that was made.
-#[derive(Debug)]
-pub(super) struct Trial {
-    pub(super) predicates: Vec<PredicateId>,
-    pub(super) begin: Instant,
-    /// Since when goals are counted.
-    pub(super) since: Instant,
-    /// Count at which the time is looked at.
-    pub(super) look_at: u64,
-}
-
-/// What is known of predicates: shared by all workers.
-#[derive(Debug, Default)]
-pub(crate) struct Lessons {
-    pub(super) any: AtomicBool,
-    pub(super) ran_ahead: AtomicBool,
-    pub(super) known: Mutex<FxHashMap<PredicateId, Lesson>>,
-    pub(super) order: Mutex<Order>,
-}
-
-/// B9.
-#[derive(Debug, Default)]
-pub(super) struct Order {
-    /// By how much each worker resumed more goals than waited there, when it last looked.
-    pub(super) behind: FxHashMap<usize, i64>,
-    /// Until then no goals are given away.
-    pub(super) kept_until: Option<Instant>,
-    pub(super) level: u32,
-}
-
-impl Order {
-    /// Somebody ran ahead.
-    pub(super) fn keep_all(&mut self) {
-        let now = now();
-        if self.kept_until.is_none_or(|until| until <= now) {
-            self.kept_until = Some(now + REMEMBERED * (1 << self.level));
-            self.level = (self.level + 1).min(LEVELS);
-        }
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct Lesson {
-    pub(super) until: Instant,
-    pub(super) level: u32,
-    /// Goals of this predicate wait often anyway.
-    pub(super) idle: bool,
-    /// The worker that first kept a goal because of it: when, and how many of its goals had waited by then.
-    pub(super) kept: Option<(usize, Instant, u64)>,
 }
 
 /// One worker's random numbers.

@@ -1,6 +1,6 @@
 //! All numbers of the load balance: unit, meaning, and the reason where it is known.
 //!
-//! A rule is named by its letter (B1 to B12, in `give`, `choose`, `feedback` and `yields`). Whether a number is right
+//! A rule is named by its letter (B1 to B12, in `give`, `choose`, `sums` and `yields`). Whether a number is right
 //! is seen by running `cargo xtask bench` with two workers before and after a change of it. The numbers of the order of
 //! resumed goals are in `goals::resumed_order`.
 
@@ -43,9 +43,6 @@ pub(crate) const LOOKS_IN_VAIN: u32 = 4;
 pub(crate) const LEFT_OUT_MAX: u32 = 6;
 /// Goals that workers which reduce at lower priorities get in one look, at most, all together (B6).
 pub(crate) const LOWER_GET: usize = 32;
-/// Time below which a gift was too small: its receiver asks for more goals next time, and a goal that waits so soon
-/// is sent back.
-pub(crate) const LITTLE_WORK: Duration = Duration::from_micros(50);
 /// Polls in a row that bring less than [`LITTLE_POLLED`] before a goal is sent back (B3).
 pub(crate) const POLLS_IN_VAIN: u32 = 3;
 /// Time of work below which a polled goal was not worth the poll (B3).
@@ -70,33 +67,13 @@ pub(crate) const YIELD_DOUBLINGS: u32 = 10;
 pub(crate) const PATIENCE_MIN: Duration = Duration::from_micros(100);
 /// Time after which it asks again at the latest after such work, if there is a processor for each worker.
 pub(crate) const LITTLE_PATIENCE: Duration = Duration::from_millis(1);
-/// Time of work from which on a gift was large.
-pub(crate) const MUCH_WORK: Duration = Duration::from_millis(1);
-/// Goals that a worker asks for, at most.
-pub(crate) const APPETITE_MAX: usize = 256;
+/// Time of work below which a gift was small.
+pub(crate) const LITTLE_WORK: Duration = Duration::from_micros(50);
 /// Time after which a worker whose goals wait for what others make looks again (B3): by then there is a batch to work
 /// on.
 pub(crate) const POLL: Duration = Duration::from_micros(50);
 
-// What became of gifts (`feedback`).
+// Sums (`sums`).
 
-/// Time between two goals that wait below which they wait too often (B7): it takes about as long to resume one.
-pub(crate) const OFTEN: Duration = Duration::from_nanos(200);
-/// Goals that waited, up to which their number says nothing (B7).
-pub(crate) const FEW: u64 = 64;
-/// Time for which waiting goals are counted before the count begins again (B7).
-pub(crate) const WINDOW: Duration = Duration::from_millis(10);
-/// Time after a gift from which on what happens has nothing to do with it (B7).
-pub(crate) const TRIAL: Duration = Duration::from_secs(1);
-/// Time for which the first lesson is remembered; each further one of the same kind is remembered twice as long.
-pub(crate) const REMEMBERED: Duration = Duration::from_millis(50);
-/// Doublings of [`REMEMBERED`], at most.
-pub(crate) const LEVELS: u32 = 9;
-/// A lesson is remembered at least this number of times as long as it took to learn it.
-pub(crate) const AS_LONG: u32 = 16;
-/// Goals that waited between two collections, below which their number says nothing of goals that run ahead (B9).
-pub(crate) const AHEAD_MIN: u64 = 1024;
 /// Sums in a row, each of the one before, that are no accident (B10).
 pub(crate) const SUMS: u32 = 256;
-/// Predicates of one gift that are remembered, at most (B7).
-pub(crate) const PREDICATES: usize = 4;

@@ -21,7 +21,6 @@ use crate::reports::outcome::RunOutcome;
 use crate::reports::profile::Profiler;
 use crate::reports::trace::Trace;
 use crate::reports::watch::Watch;
-use crate::sharing::state::Lessons;
 use crate::worker::{Options, Worker};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -50,8 +49,6 @@ pub(crate) struct Shared {
     outcome: Mutex<Option<RunOutcome>>,
     /// Requests of this run that could not be done: what was tried, and why; the last ones.
     pub(crate) refused: Mutex<VecDeque<String>>,
-    /// B7 of `feedback`.
-    pub(crate) lessons: Lessons,
     pub(crate) policy: Mutex<Policy>,
     /// What there is of shoens.
     pub(crate) shoens: Shoens,
@@ -96,7 +93,6 @@ impl Shared {
             waker: Waker::default(),
             outcome: Mutex::default(),
             refused: Mutex::default(),
-            lessons: Lessons::default(),
             policy: Mutex::new(Policy::new(options.workers)),
             shoens: Shoens::new(options.node, options.nodes),
             processors: processors.max(1),

@@ -8,22 +8,14 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Rule {
-    /// A gift that was too small doubles what a worker asks for.
-    Appetite,
     /// A worker that gets little waits ever longer before it asks again.
     Patience,
     /// Looks that find nothing are left out ever more often.
     Looks,
-    /// B3: a goal that was given and waits at once goes back.
-    Home,
-    /// B3: another one that waits for another worker's list is polled.
+    /// B3: a goal that waits for another worker's list is polled.
     Poll,
     /// B5: a worker is alone while others rest.
     Solo,
-    /// B7: predicates whose goals did harm stay.
-    Lessons,
-    /// B9: a worker that runs ahead gives way.
-    Ahead,
     /// B10: sums of what is not known yet go to the worker that computes it.
     Sums,
     /// B11: low priorities give way to high ones.
@@ -38,15 +30,11 @@ pub enum Rule {
 
 impl Rule {
     /// All of them, and their names.
-    pub const ALL: [(Rule, &str); 13] = [
-        (Rule::Appetite, "appetite"),
+    pub const ALL: [(Rule, &str); 9] = [
         (Rule::Patience, "patience"),
         (Rule::Looks, "looks"),
-        (Rule::Home, "home"),
         (Rule::Poll, "poll"),
         (Rule::Solo, "solo"),
-        (Rule::Lessons, "lessons"),
-        (Rule::Ahead, "ahead"),
         (Rule::Sums, "sums"),
         (Rule::Yields, "yields"),
         (Rule::Overdue, "overdue"),
@@ -90,11 +78,11 @@ mod tests {
 
     #[test]
     fn rules_are_left_out_by_name() {
-        let without: Without = "home,both".parse().expect("these are names");
+        let without: Without = "poll,both".parse().expect("these are names");
         let left_out: Vec<_> =
             Rule::ALL.iter().filter(|&&(rule, _)| without.has(rule)).map(|&(_, name)| name).collect();
-        assert_eq!(left_out, ["home", "both"]);
+        assert_eq!(left_out, ["poll", "both"]);
         assert!(Rule::ALL.iter().all(|&(rule, _)| !Without::NONE.has(rule)));
-        assert!("home,nothing".parse::<Without>().is_err_and(|error| error.contains("`nothing`")));
+        assert!("poll,nothing".parse::<Without>().is_err_and(|error| error.contains("`nothing`")));
     }
 }

@@ -120,8 +120,6 @@ pub(crate) struct Team {
 #[derive(Debug)]
 #[repr(align(128))]
 struct Seat {
-    /// How many goals the worker asks for. Relaxed: a wish.
-    appetite: AtomicUsize,
     /// The priority that the worker reduces at, or the highest that it has goals for; [`AT_REST`]. Relaxed: others
     /// compare theirs with it.
     priority: AtomicI64,
@@ -206,7 +204,6 @@ impl Team {
     pub(crate) fn new(workers: usize, processors: usize) -> Team {
         assert!((1..=WORKERS_MAX).contains(&workers), "a team of {workers} workers");
         let seat = |_| Seat {
-            appetite: AtomicUsize::new(1),
             priority: AtomicI64::new(AT_REST),
             runs_at: AtomicI64::new(pause::NOT_RUNNING),
             needed: AtomicU32::new(0),
@@ -326,13 +323,6 @@ impl Team {
     pub(crate) fn hungry(&self) -> u64 {
         self.hungry.load(Relaxed)
     }
-    /// How many goals a worker asks for.
-    pub(crate) fn appetite(&self, of: usize) -> usize {
-        self.seats[of].appetite.load(Relaxed)
-    }
-    pub(crate) fn set_appetite(&self, me: usize, goals: usize) {
-        self.seats[me].appetite.store(goals, Relaxed);
-    }
     /// True for one giver: it then posts goals to the worker that asked.
     pub(crate) fn claim(&self, hungry_worker: usize) -> bool {
         let asked = bit(hungry_worker);
@@ -357,10 +347,6 @@ impl Team {
     /// True if this worker showed that it has goals.
     pub(crate) fn has_goals(&self, worker: usize) -> bool {
         self.seats[worker].priority.load(Relaxed) != AT_REST
-    }
-    /// True if this worker has goals, as far as is known, and needs no others.
-    pub(crate) fn is_busy(&self, worker: usize) -> bool {
-        self.has_goals(worker) && !self.seats[worker].waiting.load(Relaxed)
     }
     /// Waits until there is something to do; with `ask`, asks for goals meanwhile, that worker or the next one that
     /// runs. After the time is over it runs again, but if it asks and is not worker 0: then it asks the next one, and
