@@ -7,9 +7,10 @@
 //! - B4 A goal of the top segment is given away only if it was there when the worker last looked. So goals that talk
 //!   to each other, each ready for a moment, stay together: to talk across workers costs a hundred times as much.
 //! - B12 A goal that could begin goes after [`OVERDUE`], although it would wait soon, if another worker has asked all
-//!   that time and nothing else was to spare. So a goal behind a loop without an end is tried.
+//!   that time and nothing else was to spare. So a goal behind a loop without an end is tried. That it is the same goal
+//!   is seen by its words: where a loop goes on, there is a new one in its place each time.
 
-use crate::coordination::schedule::now;
+use crate::coordination::schedule::{now, thread_time};
 use crate::coordination::team::Mail;
 use crate::goals::slots::is_empty_slot;
 use crate::goals::state::Key;
@@ -106,31 +107,25 @@ impl Worker {
     }
     /// B12: nothing is to spare for a worker that asks, but this goal, which has been there for [`OVERDUE`].
     pub(crate) fn overdue(&mut self) -> Option<Surplus> {
-        let now = now();
-        if self.sharing.overdue.is_some_and(|found| now < found.look_at) {
+        let time = thread_time();
+        if self.sharing.overdue.as_ref().is_some_and(|found| time < found.look_at) {
             return None;
         }
-        let found = self.oldest_that_begins();
-        let place = found.as_ref().map(|(goal, predicate)| {
-            let place = match goal {
-                Surplus::Stack(_, ranges) => ranges[0].start,
-                Surplus::Bucket(_, ranges) => ranges[0].start,
-            };
-            (place, *predicate)
-        });
-        let look_at = now + OVERDUE / OVERDUE_LOOKS;
-        let before = self.sharing.overdue.filter(|before| before.place == place);
-        let since = before.map_or(now, |before| before.since);
-        self.sharing.overdue = Some(Overdue { place, since, look_at });
-        let (goal, _) = found?;
-        if now.saturating_duration_since(since) < OVERDUE {
-            return None;
+        let (goal, words) = self.oldest_that_begins().unzip();
+        let words = words.unwrap_or_default();
+        let before = self.sharing.overdue.take().filter(|before| before.goal == words);
+        let due = before.map_or(time + OVERDUE, |before| before.due);
+        if goal.is_some() && time >= due {
+            return goal;
         }
-        self.sharing.overdue = None;
-        Some(goal)
+        let look_at = time + OVERDUE / OVERDUE_LOOKS;
+        self.sharing.overdue = Some(Overdue { goal: words, due, look_at, seen: now() });
+        None
     }
-    /// The oldest goal of the highest priority that need not wait at once.
-    fn oldest_that_begins(&self) -> Option<(Surplus, PredicateId)> {
+    /// The oldest goal of the highest priority that need not wait at once, and its words; in place of what has no value
+    /// yet, `[]`.
+    fn oldest_that_begins(&self) -> Option<(Surplus, Vec<Word>)> {
+        let known = |word: Word| if is_empty_slot(word) { Word::NIL } else { word };
         let begins = |worker: &Worker, predicate: PredicateId, argument: &dyn Fn(usize) -> Word| {
             predicate.goal_word().bits() >= worker.abi.first_compiled.bits()
                 && !worker.awaited(predicate).any(|i| {
@@ -143,15 +138,15 @@ impl Worker {
             let top = if index + 1 == self.goals.segments().len() { self.abi.goals as usize } else { 0 };
             let goals = self.on_stack_that(index, top, &begins);
             goals.into_iter().next().map(|goal| {
-                let predicate = PredicateId::of_goal_word(read(goal.end - 8));
-                (Surplus::Stack(index, vec![goal]), predicate)
+                let words = goal.clone().step_by(8).map(read).map(known).collect();
+                (Surplus::Stack(index, vec![goal]), words)
             })
         });
         let in_buckets = self.goals.by_priority().rev().map(|(key, bucket)| {
             let goals = self.in_bucket_that(bucket, &begins);
             goals.into_iter().next().map(|goal| {
-                let predicate = PredicateId::of_goal_word(bucket[goal.end - 1]);
-                (Surplus::Bucket(key, vec![goal]), predicate)
+                let words = bucket[goal.clone()].iter().copied().map(known).collect();
+                (Surplus::Bucket(key, vec![goal]), words)
             })
         });
         on_stack.chain(in_buckets).take(LEVELS_LOOKED_AT).flatten().next()
@@ -328,6 +323,7 @@ mod tests {
     use crate::memory::ranges::write;
     use crate::worker::PRIORITY_MAX;
     use proptest::prelude::*;
+    use std::time::Duration;
     use term::abi::BOTTOM;
 
     /// Takes all goals off the stack and out of the buckets: priorities and arguments, in the order in which they
@@ -479,8 +475,7 @@ mod tests {
         }
         let later = |worker: &mut Worker| {
             let found = worker.sharing.overdue.as_mut().expect("one was found");
-            found.look_at -= 2 * OVERDUE;
-            found.since -= 2 * OVERDUE;
+            (found.look_at, found.due) = (Duration::ZERO, Duration::ZERO);
         };
         assert!(worker.overdue().is_none() && worker.surplus(1, NO_PRIORITY).is_empty());
         // It is not looked for all the time.
@@ -495,6 +490,37 @@ mod tests {
         assert!(worker.overdue().is_none());
         later(worker);
         assert!(matches!(worker.overdue(), Some(Surplus::Bucket((5, 5), _))));
+    }
+
+    #[test]
+    fn a_goal_in_the_place_of_another_is_not_overdue_and_a_collection_moves_none() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.awaiting;
+        builder.node.worker().abi.first_compiled = BOTTOM.goal_word();
+        let put = |worker: &mut Worker| {
+            let open = worker.new_variable();
+            let list = worker.list(&[Word::small(1)], open);
+            worker.spawn(goal, &[list]);
+            worker.spawn(goal, &[Word::small(1)]);
+        };
+        let look_later = |worker: &mut Worker| {
+            if let Some(found) = worker.sharing.overdue.as_mut() {
+                (found.look_at, found.due) = (Duration::ZERO, Duration::ZERO);
+            }
+            worker.overdue().is_some()
+        };
+        let worker = builder.node.worker();
+        put(worker);
+        assert!(!look_later(worker));
+        (0..2).for_each(|_| _ = worker.pop_goal());
+        put(worker);
+        assert!(!look_later(worker));
+        let words = |worker: &Worker| worker.sharing.overdue.as_ref().map(|found| found.goal.clone());
+        let before = words(worker);
+        builder.node.collect(0);
+        let worker = builder.node.worker();
+        assert!(before.is_some() && words(worker).is_some() && before != words(worker));
+        assert!(look_later(worker));
     }
 
     #[test]

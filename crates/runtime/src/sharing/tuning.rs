@@ -23,8 +23,8 @@ pub(crate) const LIST_STEPS_MAX: usize = 1 << 20;
 /// Priorities that have no goal to spare after which a look ends.
 pub(crate) const LEVELS_LOOKED_AT: usize = 8;
 
-/// Time for which a goal that would wait soon must have been at its place, while nothing else was to spare, until it
-/// is given away (B12).
+/// Time of its worker's thread for which a goal that would wait soon must have been there, while nothing else was to
+/// spare, until it is given away (B12).
 pub(crate) const OVERDUE: Duration = Duration::from_millis(200);
 /// Looks at it in that time.
 pub(crate) const OVERDUE_LOOKS: u32 = 8;
