@@ -48,7 +48,6 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         slots.shrink_to(SLOTS_KEPT);
         worker.heap.remembered = slots;
         self.roots(worker.roots.words_mut());
-        self.roots(worker.sharing.overdue_mut());
         worker.lanes.roots(|words| self.roots(words));
         if worker.index == 0 {
             worker.shared.shoens.roots(|words| self.roots(words));

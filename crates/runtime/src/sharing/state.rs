@@ -4,7 +4,7 @@
 use crate::coordination::schedule::since;
 use crate::coordination::team::{AT_REST, NOT_RUNNING};
 use crate::memory::ranges::read;
-use crate::sharing::tuning::{LITTLE_POLLED, OVERDUE, POLLS_IN_VAIN, SEEN_WORDS, YIELD_SLICE};
+use crate::sharing::tuning::{LITTLE_POLLED, POLLS_IN_VAIN, SEEN_WORDS, YIELD_SLICE};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 use term::Word;
@@ -90,11 +90,6 @@ impl Sharing {
         self.seen.left_out = 0;
         self.look_from = base + self.look_from.saturating_sub(heap);
     }
-    /// B12: words of the goal that was looked at a short time ago: what they lead to stays until the next look.
-    pub(crate) fn overdue_mut(&mut self) -> &mut [Word] {
-        self.overdue.take_if(|found| since(found.seen) > OVERDUE);
-        self.overdue.as_mut().map_or(&mut [], |found| &mut found.goal)
-    }
     /// B10: too many sums were put off; said once.
     pub(crate) fn take_too_many_sums(&mut self) -> bool {
         std::mem::take(&mut self.sums.too_many)
@@ -106,15 +101,13 @@ impl Sharing {
 }
 
 /// B12: the goal that would be given away next if it were not to wait soon.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Overdue {
-    /// Its words; none: there is no such goal.
-    pub(super) goal: Vec<Word>,
+    /// Its fingerprint; `None`: there is no such goal.
+    pub(super) goal: Option<u64>,
     /// When it is to go, and when it is looked at next: times of the worker's thread.
     pub(super) due: Duration,
     pub(super) look_at: Duration,
-    /// When it was looked at last.
-    pub(super) seen: Instant,
 }
 
 /// B11 of `yields`.
