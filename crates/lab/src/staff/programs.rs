@@ -116,7 +116,7 @@ async fn fill_with_roots(plan: Fft, memory: &Local) {
     memory.barrier().await;
 }
 
-/// Writes words page by page, each of so many operations.
+/// Writes words page by page; each takes this number of `operations`.
 async fn write(memory: &Local, first: usize, words: usize, operations: u64, word: impl Fn(usize) -> f64) {
     for start in (first..first + words).step_by(PAGE_WORDS) {
         let count = PAGE_WORDS.min(first + words - start);
