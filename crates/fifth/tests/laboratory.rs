@@ -262,6 +262,17 @@ fn figures_of_a_run_are_complete() {
     assert!(sum("ready_words") > 0 && waiting > 0 && waiting < heap, "{waiting} of {heap}");
 }
 
+/// Rows of the scorecard that have cells of these reports.
+fn scorecard_rows_of(reports: &[lab::report::Report]) -> Vec<&'static lab::scorecard::Row> {
+    let is_theirs = |row: &&lab::scorecard::Row| match &row.link {
+        lab::scorecard::Link::Cell(address) => reports.iter().any(|report| report.name == address.experiment),
+        lab::scorecard::Link::Nothing(_) => false,
+    };
+    let rows: Vec<_> = lab::scorecard::rows().iter().filter(is_theirs).collect();
+    assert!(rows.len() > 50, "{} rows", rows.len());
+    rows
+}
+
 /// Rows whose experiments run programs have their cells, and a folder of reports is read again.
 #[test]
 fn the_scorecard_reads_what_was_measured() {
@@ -270,9 +281,11 @@ fn the_scorecard_reads_what_was_measured() {
     let (code, stdout, stderr) = lab(&["scorecard", "--from", &out]);
     assert_eq!(code, Some(2), "{stdout}{stderr}");
     assert!(stderr.contains("has no reports"), "{stderr}");
-    let (code, stdout, stderr) =
-        lab(&["run", "multipsi", "jmachine/fig2", "--scale", "small", "--out", &out]);
-    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    let ran = [
+        lab(&["run", "multipsi", "--scale", "small", "--out", &out]),
+        lab(&["run", "jmachine/fig2", "--out", &out]),
+    ];
+    assert!(ran.iter().all(|(code, _, stderr)| *code == Some(0) && stderr.is_empty()), "{ran:?}");
     let (code, scorecard, stderr) = lab(&["scorecard", "--from", &out]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""), "{scorecard}");
     // Once as a head of a column.
@@ -280,11 +293,20 @@ fn the_scorecard_reads_what_was_measured() {
     let row = |quantity: &str| scorecard.lines().find(|line| line.contains(quantity)).unwrap_or_default();
     assert!(row("read neighbour, cycles").contains("within 10 %"), "{scorecard}");
     assert!(row("base of ping, cycles").contains("derived"), "{scorecard}");
-    assert!(row("Pentomino speed").contains("fitted"), "{scorecard}");
-    // Not run: another experiment.
+    // Not run: another experiment. A run at small scale is none.
     assert!(row("barrier of 8 nodes").contains("not run"), "{scorecard}");
+    assert!(row("Pentomino speed").contains("not run"), "{scorecard}");
     let page = std::fs::read_to_string(folder.join("report.html")).expect("it was written");
     assert!(page.contains("<a href=\"#jmachine/fig2/ping\">") && page.contains("id=\"jmachine/fig2/ping\""));
+    let reports = ["table1", "fig4", "fig5"].map(|name| {
+        let json = std::fs::read_to_string(folder.join(format!("multipsi/{name}/report.json")));
+        serde_json::from_str::<lab::report::Report>(&json.expect("it was written")).expect("it is a report")
+    });
+    for row in scorecard_rows_of(&reports) {
+        let (cell, state) = lab::scorecard::state(row, &reports);
+        assert!(state != lab::scorecard::State::NoCell, "{} {}: {cell:?}", row.place, row.quantity);
+        assert!(row.quantity != "Pentomino speed" || state.show().starts_with("fitted"), "{state:?}");
+    }
     // Whatever stands in a file, it is an error and nothing worse.
     let report = folder.join("jmachine/fig2/report.json");
     for text in ["", "{}", "[1", "{\"name\":1}"] {
@@ -464,6 +486,28 @@ fn seeds_and_inputs_are_chosen() {
     );
     let (code, stdout, _) = lab(&["inputs"]);
     assert!(code == Some(0) && stdout.contains("fifo-bytes") && stdout.contains("(staff)"), "{stdout}");
+}
+
+/// Figures of a run at small scale mean little: no row has them, and the page says so.
+#[test]
+fn a_small_run_counts_in_no_scorecard() {
+    let folder = std::env::temp_dir().join(format!("fifth-small-{}", std::process::id()));
+    let out = folder.to_string_lossy().into_owned();
+    let (code, ..) = lab(&["run", "jmachine/fig2", "jmachine/fig4", "--scale", "small", "--out", &out]);
+    assert_eq!(code, Some(0));
+    let told = "because it ran at small scale";
+    let (code, stdout, stderr) = lab(&["scorecard", "--from", &out]);
+    assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
+    assert!(stdout.contains(&format!("Not counted, {told}: jmachine/fig2, jmachine/fig4.")), "{stdout}");
+    let row = stdout.lines().find(|line| line.contains("8 words, of the peak")).unwrap_or_default();
+    assert!(row.contains("not run"), "{row}");
+    let (code, markdown, _) = lab(&["scorecard", "--from", &out, "--markdown"]);
+    assert!(code == Some(0) && !markdown.contains("| within "), "{markdown}");
+    let page = std::fs::read_to_string(folder.join("report.html")).expect("it was written");
+    assert!(page.contains("stand beside no printed ones, because it ran at small scale"), "{page}");
+    assert!(!page.contains("printed values that are measured here"), "{page}");
+    // What cannot be removed is only litter.
+    let _ = std::fs::remove_dir_all(&folder);
 }
 
 /// A report with other inputs stands nowhere beside the papers.

@@ -67,6 +67,10 @@ fn the_live_page_runs_experiments() {
         let reports = state["reports"].as_array().expect("a list");
         if state["running"] == false && reports.len() == 2 {
             assert!(reports[0].as_str().is_some_and(|html| html.contains("id=\"jmachine/fig4\"")), "{state}");
+            // Nothing of a small run is on the scorecard.
+            let scorecard = reports[1].as_str().unwrap_or_default();
+            assert!(scorecard.contains("because it ran at small scale: jmachine/fig4."), "{scorecard}");
+            assert!(scorecard.contains(">not run<") && !scorecard.contains(">within "), "{scorecard}");
             break;
         }
         assert!(begin.elapsed() < Duration::from_secs(60), "no report after a minute: {state}");

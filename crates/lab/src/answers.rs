@@ -1,7 +1,7 @@
 //! What each experiment asks, and the sentence in which its report answers. The sentences are in `answers.txt`, which
 //! says how it is written; their numbers are the report's own.
 
-use crate::report::{Cell, Report};
+use crate::report::{Cell, Kind, Report};
 use crate::scorecard::{self, State};
 
 const TEXT: &str = include_str!("answers.txt");
@@ -13,14 +13,18 @@ pub fn question(experiment: &str) -> Option<&'static str> {
     lines(experiment, "? ").next()
 }
 
-/// What a report answers, as far as it has the values; and how near its values are to the printed ones. A report of
-/// disturbed runs answers nothing.
+/// What a report answers, as far as it has the values, with the printed ones beside them; and how near they are. A report
+/// of disturbed runs answers nothing, and values that do not count stand beside no printed ones.
 pub fn answer(report: &Report) -> String {
     if !report.disturbed.is_empty() {
         return DISTURBED.into();
     }
     let sentence = lines(&report.name, "! ").find_map(|template| filled(template, report));
-    let parts: Vec<String> = sentence.into_iter().chain(nearness(report)).collect();
+    let nearness = match report.why_not() {
+        Some(why) => Some(format!("Its values stand beside no printed ones, because {why}.")),
+        None => nearness(report),
+    };
+    let parts: Vec<String> = sentence.into_iter().chain(nearness).collect();
     parts.join(" ")
 }
 
@@ -40,9 +44,21 @@ fn filled(template: &'static str, report: &Report) -> Option<String> {
             matches!(cell, Cell::Finding(..)) || cell.value().is_some_and(|(value, _)| value.is_finite());
         out += before;
         out += &shown.then(|| cell.plain())?;
+        out += &printed(address, cell, report).unwrap_or_default();
         rest = behind;
     }
     Some(out + rest)
+}
+
+/// What the paper prints for a value, in brackets; none: it prints nothing, or it told the value.
+fn printed(address: &str, cell: &Cell, report: &Report) -> Option<String> {
+    let is_told = matches!(cell.kind(), Some(Kind::Input | Kind::Published));
+    let is_its = |row: &&scorecard::Row| match &row.link {
+        scorecard::Link::Cell(its) => its.to_string() == format!("{}: {address}", report.name),
+        scorecard::Link::Nothing(_) => false,
+    };
+    let row = scorecard::rows().iter().filter(|_| report.counts() && !is_told).find(is_its)?;
+    Some(format!(" (printed: {})", row.published.cell().plain().replace('*', "")))
 }
 
 fn find<'a>(address: &'static str, report: &'a Report) -> Option<&'a Cell> {
@@ -52,11 +68,8 @@ fn find<'a>(address: &'static str, report: &'a Report) -> Option<&'a Cell> {
     scorecard::Address { experiment: "", table, row, column }.find(report)
 }
 
-/// How many of the printed values that stand beside it came out; none: its values do not count.
+/// How many of the printed values that stand beside it came out; none: there are none.
 fn nearness(report: &Report) -> Option<String> {
-    if !report.counts() {
-        return None;
-    }
     let reports = std::slice::from_ref(report);
     let own = scorecard::rows().iter().filter(|row| match &row.link {
         scorecard::Link::Cell(address) => address.experiment == report.name,
@@ -82,7 +95,7 @@ fn nearness(report: &Report) -> Option<String> {
 mod tests {
     use super::*;
     use crate::EXPERIMENTS;
-    use crate::report::Table;
+    use crate::report::{Provenance, Table};
 
     #[test]
     fn every_experiment_asks_and_answers() {
@@ -92,6 +105,8 @@ mod tests {
             assert!(question.ends_with('?'), "{question}");
             let answers: Vec<&str> = lines(experiment.name, "! ").collect();
             assert!(!answers.is_empty(), "{} has no answer", experiment.name);
+            // A number comes from the run: none is typed in.
+            assert!(answers[0].contains('{'), "{} answers without a number", experiment.name);
             let answer = answers.join(" ");
             assert!(answer.ends_with('.'), "{answer}");
             assert_eq!(answer.matches('{').count(), answer.matches('}').count(), "{answer}");
@@ -115,6 +130,28 @@ mod tests {
             let report = Report { tables: vec![table], ..Report::of(&EXPERIMENTS[0], String::new()) };
             assert_eq!(filled("It is {table / one / here}.", &report), None, "{nothing}");
         }
+    }
+
+    #[test]
+    fn a_value_has_the_printed_one_beside_it_if_it_counts() {
+        let table = |cell: Cell| {
+            let rows = vec![vec![Cell::key(16_u32), cell]];
+            Table::new("barriers", "", "", &["nodes", "us"], rows)
+        };
+        let report = |cell: Cell| Report {
+            tables: vec![table(cell)],
+            name: "jmachine/table3".into(),
+            ..Report::of(&EXPERIMENTS[0], String::new())
+        };
+        let shown = |report: &Report| filled("It is {barriers / 16 / us} us.", report);
+        let measured = report(Cell::Measured(12.345, 1));
+        assert_eq!(shown(&measured).as_deref(), Some("It is 12.3 (printed: 11.7) us."));
+        assert_eq!(shown(&report(Cell::Input(11.7, 1))).as_deref(), Some("It is 11.7 us."));
+        let size = "scale small, runs 3, workers [1], nodes []";
+        let provenance = Some(Provenance { size: size.into(), ..Provenance::default() });
+        let small = Report { provenance, ..measured };
+        assert_eq!(shown(&small).as_deref(), Some("It is 12.3 us."));
+        assert_eq!(answer(&small), "Its values stand beside no printed ones, because it ran at small scale.");
     }
 
     #[test]

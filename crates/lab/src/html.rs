@@ -57,9 +57,9 @@ fn anchor(report: &Report, table: &Table) -> String {
 fn contents(reports: &[&Report]) -> String {
     let row = |report: &&Report| {
         let question = answers::question(&report.name).unwrap_or(&report.title);
-        let disturbed = if report.disturbed.is_empty() { "" } else { " (disturbed)" };
+        let uncounted = report.why_not().map_or(String::new(), |why| format!(" ({why})"));
         format!(
-            "<tr><td class=\"text\"><a href=\"#{0}\">{0}</a>{disturbed}</td><td class=\"text\">{1}</td>\
+            "<tr><td class=\"text\"><a href=\"#{0}\">{0}</a>{uncounted}</td><td class=\"text\">{1}</td>\
              <td class=\"text\">{2}</td></tr>\n",
             escaped(&report.name),
             escaped(question),

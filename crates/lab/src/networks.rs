@@ -135,12 +135,45 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let note =
         "Flits for each node and cycle that come to nodes, when more are offered than the network takes.";
     let saturation = Table::new("saturation", "Saturation", note, &heads, accepted);
+    let agreement = agreement(&[&latency, &saturation]);
     Ok(Report {
         notes: vec!["What has a star is BookSim2's output on the same traffic.".into()],
-        tables: vec![latency, saturation],
+        tables: vec![agreement, latency, saturation],
         ..Report::of(
             experiment,
             format!("Simulated, flit by flit; seed {}. The same on every machine.", chosen::seed(SEED)),
         )
     })
+}
+
+/// How far the two simulators are apart at most: of the last columns of these tables.
+fn agreement(tables: &[&Table]) -> Table {
+    let row = |table: &&Table| {
+        let last = table.rows.iter().filter_map(|row| row.last().and_then(Cell::value));
+        let ratios: Vec<f64> = last.map(|(ratio, _)| ratio).collect();
+        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let times = |ratio: f64| if ratios.is_empty() { Cell::Absent } else { Cell::Measured(ratio, 2) };
+        vec![Cell::text(&table.id), Cell::count(ratios.len()), times(least), times(most)]
+    };
+    let heads = ["of", "values", "least, times BookSim2's", "most, times BookSim2's"];
+    let note =
+        "Between the smallest and the largest ratio of the two simulators' values lie all that both have.";
+    Table::new("agreement", "Agreement", note, &heads, tables.iter().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agreement_is_of_what_both_have() {
+        let row = |ratio: Cell| vec![Cell::text("mesh"), ratio];
+        let rows = vec![row(Cell::Measured(0.75, 3)), row(Cell::Absent), row(Cell::Measured(1.25, 3))];
+        let some = Table::new("latency", "", "", &["network", "times"], rows);
+        let none = Table::new("saturation", "", "", &["network", "times"], vec![row(Cell::Absent)]);
+        let rows = agreement(&[&some, &none]).rows;
+        assert_eq!(rows[0][1..], [Cell::Measured(2.0, 0), Cell::Measured(0.75, 2), Cell::Measured(1.25, 2)]);
+        assert_eq!(rows[1][1..], [Cell::Measured(0.0, 0), Cell::Absent, Cell::Absent]);
+    }
 }

@@ -1,5 +1,6 @@
 //! Where a report comes from: enough to make it again, and to know whether it must be made again.
 
+use crate::{Config, Scale};
 use serde::{Deserialize, Serialize};
 
 /// Where a report comes from.
@@ -27,7 +28,21 @@ pub struct Provenance {
     pub set: String,
 }
 
+/// How sizes of runs at small scale begin.
+const SMALL: &str = "scale small";
+
+/// How much a run measures.
+pub fn size(config: &Config) -> String {
+    let Config { workers, nodes, runs, scale } = config;
+    let scale = if *scale == Scale::Full { "scale full" } else { SMALL };
+    format!("{scale}, runs {runs}, workers {workers:?}, nodes {nodes:?}")
+}
+
 impl Provenance {
+    /// Whether it ran at small scale.
+    pub fn is_small(&self) -> bool {
+        self.size.starts_with(SMALL)
+    }
     /// Whether a report of this origin need not be made again by a command of the other: the same program was asked for
     /// the same.
     pub fn stands_for(&self, other: &Provenance) -> bool {
@@ -88,6 +103,16 @@ mod tests {
             (4_107_542_400, "2100-03-01 00:00:00 UTC"),
         ] {
             assert_eq!(date(seconds), text);
+        }
+    }
+
+    #[test]
+    fn a_size_says_its_scale() {
+        for (scale, is_small) in [(Scale::Small, true), (Scale::Full, false)] {
+            let config = Config { workers: vec![1], nodes: vec![2], runs: 3, scale };
+            let from = Provenance { size: size(&config), ..Provenance::default() };
+            assert_eq!(from.is_small(), is_small, "{}", from.size);
+            assert!(from.size.ends_with(", runs 3, workers [1], nodes [2]"), "{}", from.size);
         }
     }
 

@@ -40,9 +40,22 @@ impl Report {
         let (notes, tables, charts, disturbed) = Default::default();
         Report { name, title, source, about, measured_on, notes, tables, charts, disturbed, provenance: None }
     }
-    /// Whether its values may stand beside the papers': no run was disturbed, and no input was set.
+    /// Whether its values may stand beside the papers'.
     pub fn counts(&self) -> bool {
-        self.disturbed.is_empty() && self.provenance.as_ref().is_none_or(|from| from.set.is_empty())
+        self.why_not().is_none()
+    }
+    /// Why its values may not stand beside the papers'; none: they may.
+    pub fn why_not(&self) -> Option<&'static str> {
+        let from = self.provenance.as_ref();
+        if !self.disturbed.is_empty() {
+            Some("its runs were disturbed")
+        } else if from.is_some_and(Provenance::is_small) {
+            Some("it ran at small scale")
+        } else if from.is_some_and(|from| !from.set.is_empty()) {
+            Some("inputs were set")
+        } else {
+            None
+        }
     }
     /// The report, if each of its rows has as many cells as its table has columns: a file may say anything.
     pub fn checked(self) -> Result<Report, String> {

@@ -9,8 +9,8 @@ use crate::output;
 use anyhow::{Context, bail};
 use lab::chosen::{self, Chosen, Setting};
 use lab::report::{Provenance, Report, Table};
-use lab::{Config, Error, Experiment, Scale, disturbed, variants};
-use std::collections::{BTreeSet, VecDeque};
+use lab::{Config, Error, Experiment, disturbed, variants};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -230,17 +230,18 @@ pub(super) fn with_scorecard(reports: &[Report]) -> Vec<Report> {
     all
 }
 
-/// The scorecard of reports: without those of disturbed runs and of other inputs.
+/// The scorecard of reports: of those that count. A note says why others do not.
 pub(super) fn scorecard(reports: &[Report]) -> Report {
     let counting: Vec<Report> = reports.iter().filter(|report| report.counts()).cloned().collect();
     let mut scorecard = lab::scorecard::report(&counting);
-    let left_out: Vec<&str> =
-        reports.iter().filter(|report| !report.counts()).map(|report| report.name.as_str()).collect();
-    if !left_out.is_empty() {
-        let told =
-            format!("Not counted, because runs were disturbed or inputs were set: {}.", left_out.join(", "));
-        scorecard.notes.push(told);
+    let mut left_out: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for report in reports {
+        if let Some(why) = report.why_not() {
+            left_out.entry(why).or_default().push(&report.name);
+        }
     }
+    let told = |(why, names): (&str, Vec<&str>)| format!("Not counted, because {why}: {}.", names.join(", "));
+    scorecard.notes.extend(left_out.into_iter().map(told));
     scorecard
 }
 
@@ -304,9 +305,6 @@ fn said(values: &[Setting]) -> String {
 
 /// Where reports of this command come from, but for the date.
 fn origin(plan: &Plan<'_>) -> anyhow::Result<Provenance> {
-    let Config { workers, nodes, runs, scale } = &plan.config;
-    let scale = if *scale == Scale::Full { "full" } else { "small" };
-    let size = format!("scale {scale}, runs {runs}, workers {workers:?}, nodes {nodes:?}");
     let seed = match plan.seeds[..] {
         [] => String::new(),
         [seed] => seed.to_string(),
@@ -323,7 +321,7 @@ fn origin(plan: &Plan<'_>) -> anyhow::Result<Provenance> {
         compiler: env!("FIFTH_COMPILER").into(),
         host: machine(),
         date: String::new(),
-        size,
+        size: lab::provenance::size(&plan.config),
         seed,
         set: set.join(" "),
     })

@@ -213,7 +213,10 @@ fn measure(state: &Arc<Mutex<State>>, plan: &Plan<'_>, experiments: &[&'static E
             let scorecard = runs::scorecard(&measured.reports);
             let anchors = html::anchors(&measured.reports);
             lock(state).report(html::section(&scorecard, &anchors));
-            format!("{} experiments are done.", measured.reports.len())
+            match measured.reports.len() {
+                1 => "One experiment is done.".into(),
+                count => format!("{count} experiments are done."),
+            }
         }
         Ok(measured) => format!("Failed: {}.", measured.failed.join(", ")),
         Err(wrong) => format!("Failed: {wrong:#}"),
