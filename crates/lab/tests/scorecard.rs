@@ -90,7 +90,7 @@ fn the_page_has_all_rows() {
         let is_near = line.contains("| within ");
         let could = row.kind == Kind::Measured && !is_near;
         assert_eq!(could, !row.model.is_empty(), "which model may bring it? {line}");
-        assert_eq!(could, line.contains("what may bring it: "), "docs/laboratory.md: {HOW}: {line}");
+        assert_eq!(could, line.contains(" may bring it: "), "docs/laboratory.md: {HOW}: {line}");
     }
     for state in ["not run", "no cell"] {
         let line = documented.iter().find(|line| line.contains(&format!("| {state} |")));

@@ -334,7 +334,7 @@ mod tests {
         let updates = row("updates on 3 nodes");
         assert!(updates.chosen.starts_with("of three ways") && updates.why_off.starts_with("who has copies"));
         assert!(row("barrier of 8 nodes").chosen.is_empty() && row("barrier of 8 nodes").model.is_empty());
-        assert!(row("TSP: idle").model.starts_with("cities of a published list"));
+        assert!(row("TSP: idle").model.starts_with("none: the one list of 14 cities"));
         // A row without a value says why.
         let why = rows.iter().filter_map(|row| match row.link {
             Link::Nothing(why) => Some(why),

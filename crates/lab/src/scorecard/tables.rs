@@ -58,7 +58,10 @@ fn said(row: &Row, state: &State) -> String {
     };
     let said: Vec<&str> = why.into_iter().filter(|said| !said.is_empty()).collect();
     let model = if state.is_near() { "" } else { row.model };
-    let may = (!model.is_empty()).then(|| format!("what may bring it: {model}"));
+    let may = (!model.is_empty()).then(|| match model.strip_prefix("none: ") {
+        Some(why) => format!("nothing may bring it: {why}"),
+        None => format!("what may bring it: {model}"),
+    });
     said.into_iter().map(String::from).chain(may).collect::<Vec<_>>().join("; ")
 }
 

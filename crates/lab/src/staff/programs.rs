@@ -86,6 +86,10 @@ impl Filling {
             Filling::Roots => "all of it and the roots, as SPLASH-2",
         }
     }
+    /// What its shares are: one reading was added with those of the others in view.
+    fn kind(self) -> Kind {
+        if self == Filling::Roots { Kind::Fitted } else { Kind::Measured }
+    }
     fn is_of(self, problem: Problem) -> bool {
         self != Filling::Roots || matches!(problem, Problem::Fft(_))
     }
@@ -402,8 +406,9 @@ fn shares(rows: &[Row], problems: &[String]) -> Table {
             let shares: Vec<f64> = shares.map(|split| 100.0 * split.initialisation / split.total()).collect();
             let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
             let most = shares.iter().copied().fold(0.0, f64::max);
+            let kind = filling.kind();
             for (which, share, published) in [("least", least, 40.0), ("most", most, 50.0)] {
-                let share = if row.is_some() { Cell::Measured(share, 0) } else { Cell::Absent };
+                let share = if row.is_some() { Cell::number(kind, share, 0) } else { Cell::Absent };
                 let case = [Cell::text(name), Cell::text(filling.name()), Cell::text(which)];
                 cells.push([&case[..], &[share, Cell::Published(published, 0)]].concat());
             }
@@ -411,8 +416,9 @@ fn shares(rows: &[Row], problems: &[String]) -> Table {
     }
     let heads = ["problem", "each node fills", "of 2 to 4 nodes", "initialisation, %", "published"];
     let note = "Published: 40 to 50 %. The program is SPLASH-2's, which begins with the numbers and with roots of one, and \
-        then touches its rows; table III has it that each node does so. That is compared. It was fixed before it ran, \
-        and so was that a sine takes 15 operations: assumed.";
+        then touches its rows; table III has it that each node does so. That is compared; that a sine takes 15 operations \
+        is assumed. Both were fixed before this reading ran, but when it had been seen how far the two others are from \
+        what is published: so what it gives is fitted.";
     Table::new("shares", "Initialisation on the simulated cluster", note, &heads, cells)
 }
 
