@@ -13,8 +13,8 @@ pub fn question(experiment: &str) -> Option<&'static str> {
     lines(experiment, "? ").next()
 }
 
-/// What a report answers, as far as it has the values, with the printed ones beside them; and how near they are. A report
-/// of disturbed runs answers nothing, and values that do not count stand beside no printed ones.
+/// What a report answers, as far as it has the values, with the printed ones beside them; and how near they are. A
+/// report of disturbed runs answers nothing, and values that do not count stand beside no printed ones.
 pub fn answer(report: &Report) -> String {
     if !report.disturbed.is_empty() {
         return DISTURBED.into();
