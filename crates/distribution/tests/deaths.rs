@@ -1,6 +1,7 @@
 //! A model of what is left of a shoen whose goals are at several nodes, of which some die: X20 and X21 of the
 //! runtime's `goals::shoen`, whose design is in `goals::shoen::losses`. It knows goals, fosters, acknowledgements,
-//! deaths, and what goals leave open for daemons until the shoen is aborted.
+//! deaths, and what goals leave open for daemons until the shoen is aborted: its own, and those of shoens inside, each
+//! of which sends one goal from its own node to another one.
 //! Messages between two nodes come in any order, as the goals that they are run in any.
 
 use explorer::{Break, Model, breadth_first, walks};
@@ -19,6 +20,12 @@ enum Message {
     Hello,
     /// The shoen was aborted.
     Abort,
+    /// A goal of a shoen inside, whose own node sends it.
+    Inside,
+    /// Nothing is left of that but what is open; and whether the other shoen was aborted, which closes it.
+    InsideDone,
+    InsideAbort,
+    InsideAborted,
     /// The shoen's own node counts the receiver, because this node is dead.
     Lost(u8),
     /// The sender is dead.
@@ -38,6 +45,10 @@ struct Node {
     left: u8,
     away: [u8; NODES],
     has_sent: bool,
+    /// Shoens inside this one that are made here, by where their goals are; and the nodes, a bit each, whose shoens
+    /// inside this one have opened something here.
+    inside: [u8; NODES],
+    open_inside: u8,
     /// Dead nodes that it knows of; and how often the shoen's own node has told it of them before.
     known: [bool; NODES],
     early: [u8; NODES],
@@ -59,6 +70,8 @@ enum Action {
     Finish(u8),
     Throw(u8, u8),
     Open(u8),
+    /// A goal makes a shoen inside, whose goal goes to another node and opens something there.
+    OpenInside(u8, u8),
     Abort,
     Die(u8),
     Deliver(u8, u8, Message),
@@ -83,6 +96,10 @@ enum Rule {
     Left,
     /// The shoen's own node counts what it tells others of an abort.
     Counts,
+    /// A node knows of what is open which shoens are around the one that has opened it.
+    Around,
+    /// Where a shoen has left something open that is over, so has the one around it.
+    Inherits,
 }
 
 struct Shoen {
@@ -109,7 +126,7 @@ impl Shoen {
     /// A holder of the shoen has left a node.
     fn left(&self, state: &mut State, at: u8) {
         let node = &mut state.nodes[at as usize];
-        if node.goals > 0 || node.away.iter().any(|&goals| goals > 0) {
+        if node.goals > 0 || node.away.iter().chain(&node.inside).any(|&goals| goals > 0) {
             return;
         }
         if at == HOME {
@@ -118,8 +135,19 @@ impl Shoen {
             // What an aborted one has opened is closed.
             node.open &= !node.aborted;
             node.aborted = false;
-            let left = std::mem::take(&mut node.left) | u8::from(node.open) << at;
+            let left = std::mem::take(&mut node.left) | u8::from(self.has_left(node)) << at;
             self.send_done(state, at, parent, left);
+        }
+    }
+    /// Whether something is open here that was opened by what belongs to the shoen, as far as the node knows.
+    fn has_left(&self, node: &Node) -> bool {
+        node.open || node.open_inside != 0 && self.rule(Rule::Around)
+    }
+    /// What is open here is closed, as the shoen was aborted.
+    fn close(&self, node: &mut Node) {
+        node.open = false;
+        if self.rule(Rule::Around) {
+            node.open_inside = 0;
         }
     }
     fn send_done(&self, state: &mut State, from: u8, to: u8, left: u8) {
@@ -133,18 +161,19 @@ impl Shoen {
         }
     }
     fn order_all(&self, state: &mut State, nodes: u8) {
-        (0..self.nodes as u8).filter(|node| nodes >> node & 1 != 0).for_each(|node| self.order(state, node));
+        let others = (1..self.nodes as u8).filter(|node| nodes >> node & 1 != 0);
+        others.for_each(|node| self.order(state, node));
     }
     fn abort(&self, state: &mut State) {
         let home = &mut state.nodes[HOME as usize];
         (home.aborted, home.goals) = (true, 0);
+        self.close(home);
         let nodes = home.left;
         self.order_all(state, nodes);
         self.left(state, HOME);
     }
     fn obey(&self, state: &mut State, at: u8) {
-        let node = &mut state.nodes[at as usize];
-        node.open = false;
+        self.close(&mut state.nodes[at as usize]);
         if self.rule(Rule::Counts) {
             self.send_done(state, at, HOME, 0);
         }
@@ -178,16 +207,50 @@ impl Shoen {
             None if state.nodes[at as usize].known[from as usize] => return Ok(()),
             None => return Err(format!("node {at} had nothing at node {from}")),
         }
-        state.nodes[at as usize].left |= left;
-        if at == HOME && state.nodes[HOME as usize].aborted {
-            self.order_all(state, left);
-        }
+        self.note_left(state, at, left);
         self.left(state, at);
         Ok(())
+    }
+    /// Of the shoen, or of one inside, something is left open at these nodes.
+    fn note_left(&self, state: &mut State, at: u8, left: u8) {
+        let node = &mut state.nodes[at as usize];
+        node.left |= left;
+        if at == HOME && node.aborted {
+            if left >> HOME & 1 != 0 {
+                self.close(node);
+            }
+            self.order_all(state, left);
+        }
+    }
+    /// What a shoen inside says where its goal is, whose own node is `from`.
+    fn inside(&self, state: &mut State, from: u8, at: u8, aborted: bool) {
+        let node = &mut state.nodes[at as usize];
+        if node.known[from as usize] && self.rule(Rule::Drops) {
+            return;
+        }
+        node.open_inside = node.open_inside & !(1 << from) | u8::from(!aborted) << from;
+        self.send(state, at, from, if aborted { Message::InsideAborted } else { Message::InsideDone });
+    }
+    /// What is said to the node of a shoen inside of its goal.
+    fn inside_done(&self, state: &mut State, from: u8, at: u8, closed: bool) {
+        let node = &mut state.nodes[at as usize];
+        if node.known[from as usize] {
+            return;
+        }
+        if node.aborted && !closed {
+            return self.send(state, at, from, Message::InsideAbort);
+        }
+        node.inside[from as usize] -= 1;
+        if !closed && self.rule(Rule::Inherits) {
+            self.note_left(state, at, 1 << from);
+        }
+        self.left(state, at);
     }
     fn death(&self, state: &mut State, dead: u8, at: u8) {
         let node = &mut state.nodes[at as usize];
         node.known[dead as usize] = true;
+        // Shoens of the dead node are aborted.
+        node.open_inside &= !(1 << dead);
         if at != HOME {
             if !self.rule(Rule::Patience) {
                 node.away[dead as usize] = 0;
@@ -195,6 +258,9 @@ impl Shoen {
             }
             let early = std::mem::take(&mut state.nodes[at as usize].early[dead as usize]);
             (0..early).for_each(|_| self.lost(state, dead, at));
+            if std::mem::take(&mut state.nodes[at as usize].inside[dead as usize]) > 0 {
+                self.left(state, at);
+            }
             return;
         }
         if state.over {
@@ -203,7 +269,8 @@ impl Shoen {
         if node.has_sent && self.rule(Rule::Branches) {
             (1..self.nodes as u8).for_each(|other| self.ask(state, other, dead));
         }
-        state.nodes[at as usize].away[dead as usize] = 0;
+        let node = &mut state.nodes[at as usize];
+        (node.away[dead as usize], node.inside[dead as usize]) = (0, 0);
         self.left(state, at);
     }
     fn hello(&self, state: &mut State, from: u8) {
@@ -239,7 +306,7 @@ impl Shoen {
         if node.parent == Some(dead) && self.rule(Rule::Adopts) {
             node.parent = Some(HOME);
         } else {
-            let left = u8::from(node.parent.is_none() && node.open) << at;
+            let left = u8::from(node.parent.is_none() && self.has_left(node)) << at;
             self.send_done(state, at, HOME, left);
         }
         self.left(state, at);
@@ -270,6 +337,9 @@ impl Model for Shoen {
                     actions.push(Action::Open(at));
                 }
                 let lives = |to: &u8| *to != at && !node.known[*to as usize];
+                if state.opens < self.opens {
+                    actions.extend(nodes().filter(lives).map(|to| Action::OpenInside(at, to)));
+                }
                 if state.throws < self.throws {
                     actions.extend(nodes().filter(lives).map(|to| Action::Throw(at, to)));
                 }
@@ -300,6 +370,12 @@ impl Model for Shoen {
                 state.opens += 1;
                 state.nodes[at as usize].open = true;
             }
+            Action::OpenInside(at, to) => {
+                state.opens += 1;
+                let node = &mut state.nodes[at as usize];
+                (node.inside[to as usize], node.has_sent) = (node.inside[to as usize] + 1, true);
+                self.send(state, at, to, Message::Inside);
+            }
             Action::Abort => self.abort(state),
             Action::Die(at) => {
                 state.deaths += 1;
@@ -318,6 +394,10 @@ impl Model for Shoen {
                     Message::Done(left) => self.done(state, from, at, left)?,
                     Message::Hello => self.hello(state, from),
                     Message::Abort => self.obey(state, at),
+                    Message::Inside => self.inside(state, from, at, false),
+                    Message::InsideAbort => self.inside(state, from, at, true),
+                    Message::InsideDone => self.inside_done(state, from, at, false),
+                    Message::InsideAborted => self.inside_done(state, from, at, true),
                     Message::Lost(dead) => self.lost(state, dead, at),
                     Message::Death => self.death(state, from, at),
                 }
@@ -330,7 +410,7 @@ impl Model for Shoen {
             return Err("the shoen is over, and a node has goals of it".into());
         }
         let aborted = state.over && state.nodes[HOME as usize].aborted;
-        match aborted && state.nodes.iter().any(|node| node.open) {
+        match aborted && state.nodes.iter().any(|node| node.open || node.open_inside != 0) {
             true => Err("the shoen was aborted, and something is open".into()),
             false => Ok(()),
         }
@@ -344,7 +424,11 @@ impl Model for Shoen {
     }
     fn parts(&self, action: &Action) -> u64 {
         match *action {
-            Action::Finish(at) | Action::Throw(at, _) | Action::Open(at) | Action::Die(at) => 1 << at,
+            Action::Finish(at)
+            | Action::Throw(at, _)
+            | Action::Open(at)
+            | Action::OpenInside(at, _)
+            | Action::Die(at) => 1 << at,
             Action::Abort => 1 << HOME,
             Action::Deliver(from, at, _) => 1 << at | 1 << (8 + NODES * from as usize + at as usize),
         }
@@ -386,7 +470,9 @@ fn nothing_is_open_when_an_aborted_shoen_is_over_whoever_dies() {
 fn each_rule_is_needed() {
     let broken = |rule| -> Option<Break> {
         let walks = walks(0..20_000, 10_000, |seed| match rule {
-            Rule::Left | Rule::Counts => aborted(4, 4 + (seed % 8) as u8, 0, Some(rule)),
+            Rule::Left | Rule::Counts | Rule::Around | Rule::Inherits => {
+                aborted(4, 4 + (seed % 8) as u8, 0, Some(rule))
+            }
             _ => model(4, 4 + (seed % 8) as u8, 1, Some(rule)),
         });
         breadth_first(&model(3, 3, 1, Some(rule)), 300_000).err().or(walks.err())
@@ -400,6 +486,8 @@ fn each_rule_is_needed() {
         (Rule::Drops, "drops"),
         (Rule::Left, "left"),
         (Rule::Counts, "counts"),
+        (Rule::Around, "around"),
+        (Rule::Inherits, "inherits"),
     ] {
         assert!(broken(rule).is_some(), "{name} is not needed");
     }

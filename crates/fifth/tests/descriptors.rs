@@ -101,6 +101,29 @@ fn sockets(process: u32) -> usize {
 /// A program that aborts computations which listen, and listens there itself then; the sockets that it has meanwhile.
 /// The computations are made at a node, and what listens is a goal of another one.
 fn sockets_after(turns: usize, [home, there]: [usize; 2], options: &[&str]) -> usize {
+    let starts = format!(
+        "starts(X) :- listens(X)@node({there}).\n\
+         bound(normal(S),X) :- X = S, S = [accept(A)|_], waits(A).\n\
+         waits(normal(_))."
+    );
+    sockets_with(turns, home, &starts, options)
+}
+
+/// The same if what listens is a goal of a computation inside, which is made at a node between, and over by then.
+fn sockets_inside(turns: usize, [home, between, there]: [usize; 3], options: &[&str]) -> usize {
+    let starts = format!(
+        "starts(X) :- inside(X)@node({between}).\n\
+         inside(X) :- try(opens(Y),R), ended(R,Y,X).\n\
+         opens(Y) :- listens(Y)@node({there}).\n\
+         bound(normal(S),X) :- X = [S|_].\n\
+         ended(succeeded,Y,X) :- X = Y, waits(Y).\n\
+         waits([_|Y]) :- waits(Y)."
+    );
+    sockets_with(turns, home, &starts, options)
+}
+
+/// `starts(X)` begins to listen somewhere.
+fn sockets_with(turns: usize, home: usize, starts: &str, options: &[&str]) -> usize {
     let port = free_port();
     let address = format!("inet({{127,0,0,1}},{port})");
     let program = format!(
@@ -108,10 +131,8 @@ fn sockets_after(turns: usize, [home, there]: [usize; 2], options: &[&str]) -> u
          main :- turn({turns})@node({home}).\n\
          turn(N) :- N > 0 | shoen:execute(starts(X),C,R), told(X,C), over(R,N).\n\
          turn(0) :- unix:unix([bind({address},R)]), last(R).\n\
-         starts(X) :- listens(X)@node({there}).\n\
+         {starts}\n\
          listens(X) :- unix:unix([bind({address},R)]), bound(R,X).\n\
-         bound(normal(S),X) :- X = S, S = [accept(A)|_], waits(A).\n\
-         waits(normal(_)).\n\
          told([_|_],C) :- C = [abort].\n\
          over([started|R],N) :- over(R,N).\n\
          over([aborted|_],N) :- N1 := N - 1, turn(N1).\n\
@@ -150,6 +171,23 @@ fn where_an_aborted_computation_of_other_nodes_listened_another_one_may() {
             &["--simulate", "multipsi:4", "--check-nodes=8"],
         ] {
             let [one, many] = [1, 10].map(|turns| sockets_after(turns, nodes, options));
+            assert_eq!(one, many, "{nodes:?} {options:?}");
+        }
+    }
+}
+
+/// The same where a computation inside has left them, which is over.
+#[test]
+fn where_one_inside_an_aborted_computation_listened_another_one_may() {
+    for nodes in [[0, 0, 0], [0, 1, 1], [0, 1, 0], [1, 0, 0], [1, 0, 2], [0, 1, 2], [1, 2, 1], [2, 1, 0]] {
+        for options in [
+            &["--nodes", "3"][..],
+            &["--nodes", "3", "-w", "2"],
+            &["--nodes", "3", "--check-nodes=7"],
+            &["--simulate", "multipsi:4"],
+            &["--simulate", "multipsi:4", "--check-nodes=8"],
+        ] {
+            let [one, many] = [1, 10].map(|turns| sockets_inside(turns, nodes, options));
             assert_eq!(one, many, "{nodes:?} {options:?}");
         }
     }

@@ -78,7 +78,7 @@ fn new(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word]) -> Outcome {
     if !(0..=PRIORITY_MAX).contains(&range.0) || !(range.0..=PRIORITY_MAX).contains(&range.1) {
         return error(ErrorKind::Range, "a range of priorities begins at 0 or above, and ends above that");
     }
-    let (number, report) = worker.new_shoen(Told { kinds, range, depth: 1 });
+    let (number, report) = worker.new_shoen(Told { kinds, range, depth: 1, around: Box::default() });
     outputs.copy_from_slice(&[Word::small(number), report]);
     Outcome::Done
 }
@@ -230,6 +230,12 @@ fn raise(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     error(ErrorKind::Other, format!("no shoen around the goal is told of {text}"))
 }
 
+/// Those in a vector, if it is one.
+fn integers(worker: &Worker, word: Word) -> impl Iterator<Item = i64> {
+    let elements = worker.vector_elements(word).unwrap_or_default().into_iter().map(deref);
+    elements.filter(|element| element.tag() == Tag::Int).map(Word::as_int)
+}
+
 /// What `foster` and `bind` say of a shoen.
 fn arrival(worker: &Worker, inputs: &[Word]) -> Result<Arrival, Outcome> {
     let mut numbers = [0; 7];
@@ -240,46 +246,47 @@ fn arrival(worker: &Worker, inputs: &[Word]) -> Result<Arrival, Outcome> {
     if !is_node(worker, from) {
         return Err(wrong(worker, 7, "the number of another node", inputs[6]));
     }
-    let told = Told { kinds: kinds as u64, range: (low, high.max(low)), depth: depth as u32 };
+    let around = integers(worker, inputs[7]).collect();
+    let told = Told { kinds: kinds as u64, range: (low, high.max(low)), depth: depth as u32, around };
     Ok(Arrival { number, told, rank, from: from as u32 })
 }
 
 /// What `foster` and `daemon` bring.
 fn goal_that_came(worker: &Worker, inputs: &[Word]) -> Result<(Arrival, PredicateId, Vec<Word>), Outcome> {
     let arrival = arrival(worker, inputs)?;
-    let (predicate, args) = (worker.predicate_value(inputs[7]), worker.vector_elements(inputs[8]));
+    let (predicate, args) = (worker.predicate_value(inputs[8]), worker.vector_elements(inputs[9]));
     let (Some(predicate), Some(args)) = (predicate, args) else {
-        return Err(wrong(worker, 8, "a goal of a shoen", inputs[7]));
+        return Err(wrong(worker, 9, "a goal of a shoen", inputs[8]));
     };
     if worker.predicates.arity(predicate) != args.len() {
-        return Err(wrong(worker, 9, "the arguments of a goal", inputs[8]));
+        return Err(wrong(worker, 10, "the arguments of a goal", inputs[9]));
     }
     Ok((arrival, predicate, args))
 }
 
-/// `foster(N,Depth,Kinds,Min,Max,Rank,From,P,Args)`.
+/// `foster(N,Depth,Kinds,Min,Max,Rank,From,Around,P,Args)`.
 fn foster(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let (arrival, predicate, args) = attempt!(goal_that_came(worker, inputs));
     worker.take_in(arrival, predicate, &args);
     Outcome::Done
 }
 
-/// `daemon(N,Depth,Kinds,Min,Max,Rank,From,P,Args)`.
+/// `daemon(N,Depth,Kinds,Min,Max,Rank,From,Around,P,Args)`.
 fn daemon(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let (arrival, predicate, args) = attempt!(goal_that_came(worker, inputs));
     worker.take_in_daemon(arrival, predicate, &args);
     Outcome::Done
 }
 
-/// `bind(N,Depth,Kinds,Min,Max,Rank,From,At,X,V)`.
+/// `bind(N,Depth,Kinds,Min,Max,Rank,From,Around,At,X,V)`.
 fn bind(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let arrival = attempt!(arrival(worker, inputs));
-    let at = Position::of_word(Word::small(attempt!(integer(worker, 8, inputs[7]))));
+    let at = Position::of_word(Word::small(attempt!(integer(worker, 9, inputs[8]))));
     let known = at.predicate().is_none_or(|predicate| (predicate.0 as usize) < worker.predicates.len());
     if !known {
-        return wrong(worker, 8, "a place in the program", inputs[7]);
+        return wrong(worker, 9, "a place in the program", inputs[8]);
     }
-    worker.take_in_binding(arrival, at, inputs[8], inputs[9]);
+    worker.take_in_binding(arrival, at, inputs[9], inputs[10]);
     Outcome::Done
 }
 
@@ -310,9 +317,9 @@ fn hello(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 /// `done(N,Node,Left)`: Left is a vector of nodes, if there are any.
 fn done(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let (number, node) = (attempt!(integer(worker, 1, inputs[0])), attempt!(integer(worker, 2, inputs[1])));
-    let left = worker.vector_elements(inputs[2]).unwrap_or_default().into_iter().map(deref);
-    let left = left.filter(|left| left.tag() == Tag::Int).map(Word::as_int);
-    let left: Vec<u32> = left.filter(|&left| is_node(worker, left)).map(|left| left as u32).collect();
+    let nodes = i64::from(worker.options.nodes);
+    let left = integers(worker, inputs[2]).filter(|left| (0..nodes).contains(left));
+    let left: Vec<u32> = left.map(|left| left as u32).collect();
     if is_node(worker, node) {
         worker.is_done(number, node as u32, &left);
     }
@@ -339,9 +346,9 @@ fn lose(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 
 /// What nodes say to each other, with modes.
 pub(crate) const MESSAGES: [(&str, &str, Run); 9] = [
-    ("foster", "iiiiiiiii", foster),
-    ("daemon", "iiiiiiiii", daemon),
-    ("bind", "iiiiiiiiaa", bind),
+    ("foster", "iiiiiiiiii", foster),
+    ("daemon", "iiiiiiiiii", daemon),
+    ("bind", "iiiiiiiiiaa", bind),
     ("told", "iii", told),
     ("hello", "ii", hello),
     ("done", "iii", done),

@@ -29,10 +29,14 @@ impl Worker {
         Goal { priority, predicate: becomes, args }
     }
     /// What is said of a shoen whose goal goes to another node, where its priority is this one.
-    fn said_of(&self, shoen: &Arc<Shoen>, priority: i64) -> [Word; 7] {
-        let Told { kinds, range: (low, high), depth } = shoen.told_around();
+    fn said_of(&mut self, shoen: &Arc<Shoen>, priority: i64) -> [Word; 8] {
+        let Told { kinds, range: (low, high), depth, around } = shoen.told_around();
         let (number, from) = (shoen.number, self.options.node.into());
-        [number, depth.into(), kinds as i64, low, high, priority, from].map(Word::small)
+        let around: Vec<Word> = around.into_iter().map(Word::small).collect();
+        let around = if around.is_empty() { Word::NIL } else { self.vector(&around) };
+        let [number, depth, kinds, low, high, priority, from] =
+            [number, depth.into(), kinds as i64, low, high, priority, from].map(Word::small);
+        [number, depth, kinds, low, high, priority, from, around]
     }
     /// What a goal has bound goes to a node: the goal that binds it there, without its last two arguments, which are
     /// the variable and the value. `None`: nobody counts it.

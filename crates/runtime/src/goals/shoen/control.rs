@@ -65,6 +65,7 @@ impl Worker {
             shoen.tally.abort();
             if first && shoen.foster.is_none() {
                 shoen.nodes().into_iter().for_each(|node| self.order_at(&shoen, node));
+                self.abort_daemons(shoen.number);
             }
             self.leave(&shoen);
             all.extend(shoen.children());

@@ -127,6 +127,7 @@ impl Worker {
             self.shared.waker.wake();
         }
         if let Some(parent) = &shoen.parent {
+            self.inherit(shoen, parent);
             self.leave(parent);
         }
     }

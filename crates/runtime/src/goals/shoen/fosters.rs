@@ -13,7 +13,7 @@ use term::Word;
 use term::abi::{Position, PredicateId};
 
 /// What came with a goal of a shoen from another node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Arrival {
     pub(crate) number: i64,
     pub(crate) told: Told,
@@ -55,9 +55,10 @@ impl Worker {
     }
     /// X20: a goal of a shoen has come from another node.
     pub(crate) fn take_in(&mut self, arrival: Arrival, predicate: PredicateId, args: &[Word]) {
+        let rank = arrival.rank;
         let Some(shoen) = self.admit(arrival) else { return };
         if !shoen.tally.is_aborted() {
-            let lane = self.shared.shoens.lane_of(&shoen, arrival.rank, false);
+            let lane = self.shared.shoens.lane_of(&shoen, rank, false);
             self.spawn_at_lane(lane, predicate, args);
         }
         self.leave(&shoen);
@@ -69,16 +70,18 @@ impl Worker {
         if self.is_lost(from) || self.is_lost(home) {
             return;
         }
+        let around = told.around.clone();
         let Some((lane, new)) = self.shared.shoens.lane_of_daemon(number, rank, from, told) else { return };
         if new {
-            self.say_hello(number, home);
+            [&[number], &*around].concat().into_iter().for_each(|number| self.say_hello(number));
         }
         self.spawn_at_lane(lane, predicate, args);
     }
     /// X20: a goal of a shoen has bound a variable of this node at another one. It has done that, aborted or not.
     pub(crate) fn take_in_binding(&mut self, arrival: Arrival, at: Position, variable: Word, value: Word) {
+        let rank = arrival.rank;
         let Some(shoen) = self.admit(arrival) else { return };
-        let lane = self.shared.shoens.lane_of(&shoen, arrival.rank, false);
+        let lane = self.shared.shoens.lane_of(&shoen, rank, false);
         self.in_lane(lane, |worker| worker.unify_at(variable, value, at));
         self.leave(&shoen);
     }
@@ -102,13 +105,15 @@ impl Worker {
         }
         let (shoen, new) = held?;
         if new {
-            self.say_hello(number, home);
+            self.say_hello(number);
         }
         Some(shoen)
     }
-    fn say_hello(&mut self, number: i64, home: u32) {
-        let words = [number, self.options.node.into()].map(Word::small);
-        self.tell_node(home, self.system_goals.hello, &words);
+    fn say_hello(&mut self, number: i64) {
+        if let Some(home) = self.other_home(number) {
+            let words = [number, self.options.node.into()].map(Word::small);
+            self.tell_node(home, self.system_goals.hello, &words);
+        }
     }
     /// X20: nothing is left of what stood for a shoen here.
     pub(super) fn end_foster(&mut self, shoen: &Shoen) {
@@ -126,17 +131,30 @@ impl Worker {
         let shoen = self.shared.shoens.get(number).filter(|shoen| shoen.away.came(node));
         match shoen {
             Some(shoen) => {
-                for &left in left {
-                    shoen.is_at(left);
-                    if shoen.foster.is_none() && shoen.tally.is_aborted() {
-                        self.order_at(&shoen, left);
-                    }
-                }
+                left.iter().for_each(|&left| self.has_left(&shoen, left));
                 self.leave(&shoen);
             }
             None => {
                 debug_assert!(self.is_lost(node), "X20: node {node} had goals of {number}, which was over")
             }
+        }
+    }
+    /// X20: a node has daemons of a shoen, as its holder says.
+    fn has_left(&mut self, shoen: &Shoen, node: u32) {
+        let (own, aborted) = (node == self.options.node, shoen.foster.is_none() && shoen.tally.is_aborted());
+        if !own {
+            shoen.is_at(node);
+        }
+        match (own, aborted) {
+            (_, false) => {}
+            (true, true) => self.abort_daemons(shoen.number),
+            (false, true) => self.order_at(shoen, node),
+        }
+    }
+    /// X20: a shoen inside another one is over, and what it has left is the outer one's.
+    pub(super) fn inherit(&mut self, from: &Shoen, by: &Shoen) {
+        if !from.tally.is_aborted() {
+            from.nodes().into_iter().for_each(|node| self.has_left(by, node));
         }
     }
     /// X20: another node has goals of a shoen of this one.
@@ -204,7 +222,7 @@ impl Worker {
     }
     /// X20: daemons are dropped that were left here.
     pub(super) fn abort_daemons(&mut self, number: i64) {
-        if self.shared.shoens.abort_daemons(number) {
+        if self.options.nodes > 1 && self.shared.shoens.abort_daemons(number) {
             self.shared.shoens.count_abort();
             self.shared.team.poke_all();
             self.abi.want_attention();

@@ -42,7 +42,9 @@
 //!   are dropped, and tells a node once more that has daemons later. So at the end of what was aborted everything that
 //!   goals of it have opened is closed, or will be before anything else is opened. A daemon under way meanwhile may
 //!   come later: nodes remember what was aborted of late, and drop it, and its own node says so to a new foster. Where
-//!   an open file was, another one may be by then: so who serves one looks whose it is.
+//!   an open file was, another one may be by then: so who serves one looks whose it is. What leaves a node says which
+//!   shoens are *around* its own, and daemons belong to all of them: where a shoen has left some that is over, so has
+//!   the one around it, whose order to abort drops them.
 //! - X21 A node may die; what becomes of shoens then says `losses`.
 
 mod control;

@@ -119,7 +119,7 @@ fn the_last_two_that_leave_and_an_abort() {
 fn a_worker_that_parks_goals_and_one_that_starts_their_shoen() {
     loom::model(|| {
         let shoens = Arc::new(Shoens::new(0, 1));
-        let told = Told { kinds: 0, range: (0, 9), depth: 1 };
+        let told = Told { kinds: 0, range: (0, 9), depth: 1, around: Box::default() };
         let shoen = shoens.add(None, 5, told, Word::NIL);
         let lane = shoens.lane_of(&shoen, 5, false);
         assert!(shoen.stop());
@@ -143,7 +143,7 @@ fn a_worker_that_parks_goals_and_one_that_starts_their_shoen() {
 fn the_last_goal_of_a_foster_and_one_that_comes() {
     loom::model(|| {
         let shoens = Arc::new(Shoens::new(1, 2));
-        let told = Told { kinds: 0, range: (0, 9), depth: 1 };
+        let told = Told { kinds: 0, range: (0, 9), depth: 1, around: Box::default() };
         let (first, new) = shoens.hold_foster(2, false, 0, told).expect("it is new");
         assert!(new);
         let others = shoens.clone();

@@ -44,6 +44,8 @@ pub(crate) struct Shoen {
     pub(crate) kinds: u64,
     /// X20: it stands for a shoen of another node, and tells this node when nothing is left.
     pub(super) foster: Option<AtomicU32>,
+    /// X20: the shoens around it, from the inside, of which it knows nothing else: if another node has said what it is.
+    pub(super) around: Box<[i64]>,
     /// X20: its goals that were sent to other nodes.
     pub(crate) away: Away,
     /// X20: the nodes where others stand for it, or have left daemons.
@@ -78,8 +80,12 @@ impl Shoen {
         told: Told,
         foster: Option<u32>,
     ) -> Arc<Shoen> {
-        let Told { kinds, range, depth } = told;
+        let Told { kinds, range, depth, around } = told;
         debug_assert!(range.0 <= range.1, "X11: a range of priorities");
+        debug_assert!(
+            around.is_empty() || parent.is_none(),
+            "X20: what is around a shoen is known in one way"
+        );
         Arc::new(Shoen {
             number,
             parent,
@@ -89,6 +95,7 @@ impl Shoen {
             range,
             tally: if foster.is_some() { Tally::of_foster() } else { Tally::new() },
             foster: foster.map(AtomicU32::new),
+            around,
             away: Away::new(),
             nodes: Mutex::new(BTreeSet::new()),
             has_left: AtomicBool::new(false),
@@ -111,14 +118,6 @@ impl Shoen {
     fn is_aborted_around(&self) -> bool {
         let mut around = std::iter::successors(self.parent.as_ref(), |around| around.parent.as_ref());
         around.any(|around| around.tally.is_aborted())
-    }
-    /// X20: another node has goals of it, or daemons.
-    pub(super) fn is_at(&self, node: u32) {
-        lock(&self.nodes).insert(node);
-    }
-    /// X20: nodes that have had goals of it; of a foster those where daemons are left.
-    pub(super) fn nodes(&self) -> BTreeSet<u32> {
-        lock(&self.nodes).clone()
     }
     /// The shoens that are its goals.
     pub(super) fn children(&self) -> Vec<Arc<Shoen>> {
@@ -185,11 +184,6 @@ impl Shoen {
     pub(super) fn is_stopped(&self) -> bool {
         let own = self.stopped.load(SeqCst) || self.exhausted.load(SeqCst);
         own || self.parent.as_ref().is_some_and(|parent| parent.is_stopped())
-    }
-    /// X20: what is told of it and of what is around it, which a foster is told in their place.
-    pub(crate) fn told_around(self: &Arc<Shoen>) -> Told {
-        let kinds = self.outwards().fold(0, |kinds, shoen| kinds | shoen.kinds);
-        Told { kinds, range: self.range, depth: self.depth }
     }
     /// It and all that it is a goal of, from the inside.
     pub(super) fn outwards(self: &Arc<Shoen>) -> impl Iterator<Item = Arc<Shoen>> {
@@ -363,7 +357,7 @@ impl Shoens {
             let number = FIRST_LANE - self.lanes_made.fetch_add(1, SeqCst);
             let lane = Arc::new(Lane { shoen: shoen.clone(), rank, daemons });
             let mut tables = lock(&self.tables);
-            if daemons {
+            if daemons && self.all > 1 {
                 tables.daemons.add(shoen, number);
             }
             let before = tables.lanes.insert(number, lane);
@@ -494,7 +488,7 @@ pub(super) struct What {
 }
 
 /// What is told of a shoen, at which priorities its goals run, and where it is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Told {
     /// The kinds of exceptions, a bit each.
     pub(crate) kinds: u64,
@@ -502,6 +496,8 @@ pub(crate) struct Told {
     pub(crate) range: (i64, i64),
     /// How many shoens are around it, and it.
     pub(crate) depth: u32,
+    /// X20: these, from the inside, if it is another node's.
+    pub(crate) around: Box<[i64]>,
 }
 
 /// X13: what a worker had done when its running lane's goals were last counted.

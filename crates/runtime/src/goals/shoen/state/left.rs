@@ -7,16 +7,17 @@ use rustc_hash::FxHashSet;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// Lanes of daemons, by the number of their shoen, and by that of the foster that it is a goal of.
+/// Lanes of daemons, by the number of their shoen, by that of the foster that it is a goal of, and by those of what is
+/// around that.
 #[derive(Debug, Default)]
 pub(super) struct Daemons(BTreeSet<(i64, i64)>);
 
 impl Daemons {
     pub(super) fn add(&mut self, shoen: &Arc<Shoen>, lane: i64) {
-        self.0.extend(numbers(shoen).map(|number| (number, lane)));
+        self.0.extend(numbers(shoen).into_iter().map(|number| (number, lane)));
     }
     pub(super) fn remove(&mut self, shoen: &Arc<Shoen>, lane: i64) {
-        numbers(shoen).for_each(|number| _ = self.0.remove(&(number, lane)));
+        numbers(shoen).into_iter().for_each(|number| _ = self.0.remove(&(number, lane)));
     }
 }
 
@@ -45,10 +46,32 @@ impl Aborted {
     }
 }
 
-/// Its own, and that of the foster that it is a goal of.
-fn numbers(shoen: &Arc<Shoen>) -> impl Iterator<Item = i64> {
-    let foster = shoen.outwards().last().filter(|outermost| outermost.foster.is_some());
-    [shoen.number].into_iter().chain(foster.map(|foster| foster.number))
+/// Its own, and those of shoens around it that are aborted elsewhere.
+fn numbers(shoen: &Arc<Shoen>) -> BTreeSet<i64> {
+    let outermost = shoen.outwards().last();
+    let told = outermost.filter(|outermost| outermost.foster.is_some() || !outermost.around.is_empty());
+    let others = told.iter().flat_map(Shoen::numbers);
+    others.chain([shoen.number]).collect()
+}
+
+impl Shoen {
+    /// X20: another node has goals of it, or daemons.
+    pub(in super::super) fn is_at(&self, node: u32) {
+        lock(&self.nodes).insert(node);
+    }
+    /// X20: nodes that have had goals of it; of a foster those where daemons are left.
+    pub(in super::super) fn nodes(&self) -> BTreeSet<u32> {
+        lock(&self.nodes).clone()
+    }
+    /// X20: what is told of it and of what is around it, which a foster is told in their place.
+    pub(crate) fn told_around(self: &Arc<Shoen>) -> Told {
+        let kinds = self.outwards().fold(0, |kinds, shoen| kinds | shoen.kinds);
+        Told { kinds, range: self.range, depth: self.depth, around: self.numbers().skip(1).collect() }
+    }
+    /// Its number, and those of all shoens around it at any node, from the inside.
+    pub(in super::super) fn numbers(self: &Arc<Shoen>) -> impl Iterator<Item = i64> {
+        self.outwards().flat_map(|shoen| [&[shoen.number], &*shoen.around].concat())
+    }
 }
 
 impl Tables {
@@ -111,7 +134,7 @@ impl Shoens {
         if let Some(shoen) = known {
             return (!shoen.tally.is_aborted()).then(|| (self.lane_of(&shoen, rank, true), false));
         }
-        if self.was_aborted(number) {
+        if std::iter::once(&number).chain(&told.around).any(|&number| self.was_aborted(number)) {
             return None;
         }
         // At its own node it is over, and nothing more is known of it.
