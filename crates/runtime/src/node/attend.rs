@@ -144,6 +144,7 @@ impl Worker {
     fn attend_to_others(&mut self, collected: bool) -> bool {
         self.look_at_others();
         self.report_outward();
+        self.send_while_off();
         let mail = self.open_mail();
         if self.sharing.take_too_many_sums() {
             self.leave_sums();
@@ -151,6 +152,7 @@ impl Worker {
         if collected && self.later_is_now() {
             self.swap_top_goals();
         }
+        self.later_is_now_while_off();
         mail
     }
     /// Gives goals to those that ask.

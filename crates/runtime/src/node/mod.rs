@@ -360,6 +360,7 @@ impl Node {
             worker.spawn(predicate, args);
         }
         self.shared.team.begin_run();
+        self.shared.trial.begin_run();
         self.threads.begin();
         self.idle = Some(Idle::new(&self.shared, 0));
         self.clock = self.shared.clock(0);

@@ -90,7 +90,12 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
     let before = crew.with(me, |worker| worker.abi.reductions);
     let mut has_looked = false;
     loop {
-        let reduce = || crew.with(me, |worker| worker.reduce(home.as_deref_mut()));
+        let reduce = || {
+            shared.trial.begin_busy(me);
+            let pause = crew.with(me, |worker| worker.reduce(home.as_deref_mut()));
+            shared.trial.end_busy(me);
+            pause
+        };
         shared.does(me, Doing::Scheduling);
         let pause = shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing()));
         shared.does(me, pause.doing());
@@ -143,6 +148,7 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
 fn lead_collection(shared: &Shared, me: usize, home: Option<&Home>) -> bool {
     let Some(wanted) = stop_others(shared, me) else { return false };
     lead::collect(shared, me, wanted);
+    shared.trial.has_collected(since(wanted));
     if let Some(home) = home {
         shared.watch.get().inspect(|watch| watch.stopped(wanted));
         home.answer(shared);
@@ -287,7 +293,8 @@ impl Idle {
         } else if !self.without.has(Rule::Patience) {
             self.patience = (self.patience * 2).min(self.patience_max);
         }
-        let mut ask = self.asking.then(|| self.next_to_ask());
+        let off = shared.may_not_ask(self.me);
+        let mut ask = (self.asking && off.is_none()).then(|| self.next_to_ask());
         shared.crew().with(self.me, |worker| {
             worker.statistics.rests += 1;
             worker.statistics.requests += u64::from(ask.is_some());
@@ -301,7 +308,7 @@ impl Idle {
             Some(_) => TICK,
             None => PATIENCE_MAX,
         };
-        let mut timeout = self.patience.min(longest);
+        let mut timeout = off.unwrap_or(self.patience).min(longest);
         let wake = loop {
             match shared.team.rest(self.me, ask, Some(timeout)) {
                 Wake::Share => take_part(shared, self.me),
@@ -309,8 +316,9 @@ impl Idle {
                 // What a timeout is for, without disturbing the solo worker.
                 Wake::Solo => {
                     self.patience = (self.patience * 2).min(PATIENCE_MAX);
-                    timeout = timeout.max(self.patience).min(longest);
-                    ask = Some(self.next_to_ask());
+                    let off = shared.may_not_ask(self.me);
+                    timeout = off.unwrap_or(timeout.max(self.patience)).min(longest);
+                    ask = off.is_none().then(|| self.next_to_ask());
                 }
                 wake => break wake,
             }

@@ -85,6 +85,9 @@ impl Worker {
                 self.give((self.index + 1 + shaker.below(others)) % (others + 1), surplus);
             }
         }
+        if shaker.one_in(64) {
+            self.send_all((self.index + 1 + shaker.below(others)) % (others + 1));
+        }
         match shaker.below(64) {
             0 => std::thread::sleep(Duration::from_micros(20)),
             1..8 => std::thread::yield_now(),

@@ -200,6 +200,9 @@ impl Worker {
         let before = self.sharing.fed_others.replace(now);
         let soon = before.is_some_and(|before| now.saturating_duration_since(before) < LOOK_AGAIN_TIME);
         let descents = std::mem::take(&mut self.sharing.descents) * usize::from(soon);
+        if shared.trial.only().is_some() {
+            return;
+        }
         let mut hungry = shared.team.hungry() & !(1 << self.index);
         let heap = self.abi.heap as usize;
         if heap < self.sharing.look_from {
@@ -244,6 +247,7 @@ impl Worker {
     /// Gives goals to a worker.
     pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>) {
         debug_assert!(to != self.index, "a worker gives goals to others");
+        self.begin_trial();
         self.end_solo();
         surplus.iter().for_each(|part| self.settle_surplus(part));
         self.publish();

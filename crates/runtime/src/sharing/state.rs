@@ -1,10 +1,12 @@
-//! What the load balance remembers: each worker, and all of them together. The invariants are in `give`, `choose` and
-//! `sums`.
+//! What the load balance remembers: each worker, and all of them together. The invariants are in `give`, `choose`,
+//! `sums` and `trial`.
 
 use crate::coordination::schedule::since;
+use crate::coordination::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use crate::coordination::sync::{Mutex, lock};
 use crate::coordination::team::{AT_REST, NOT_RUNNING};
 use crate::memory::ranges::read;
-use crate::sharing::tuning::{LITTLE_POLLED, POLLS_IN_VAIN, SEEN_WORDS, YIELD_SLICE};
+use crate::sharing::tuning::{LITTLE_POLLED, OFF, POLLS_IN_VAIN, SEEN_WORDS, YIELD_SLICE};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 use term::Word;
@@ -183,6 +185,90 @@ impl Seen {
         self.words.extend(words);
         base + 8 * same
     }
+}
+
+/// B13 of `trial`: what all workers of a node remember of whether it pays to share goals.
+#[derive(Debug)]
+pub(crate) struct Trial {
+    pub(super) base: Instant,
+    pub(super) seats: Box<[Busy]>,
+    /// Nanoseconds of collections. Relaxed, as all here but the judge: estimates, and hints.
+    pub(super) collecting: AtomicU64,
+    /// A trial goes on, or its judge has not looked yet.
+    pub(super) goes_on: AtomicBool,
+    /// The worker that all goals go to while sharing is off; [`NOBODY`].
+    pub(super) only: AtomicUsize,
+    pub(super) judge: Mutex<Judge>,
+}
+
+/// In place of a worker.
+pub(super) const NOBODY: usize = usize::MAX;
+
+/// How long one worker has reduced, in nanoseconds. In a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(super) struct Busy {
+    pub(super) total: AtomicU64,
+    /// Since when it reduces now; 0: it does not.
+    pub(super) since: AtomicU64,
+}
+
+/// Of a trial, and of what follows from it.
+#[derive(Debug)]
+pub(super) struct Judge {
+    /// What was at its beginning; `None`: none goes on.
+    pub(super) begun: Option<Sample>,
+    /// For how long sharing is off if it fails.
+    pub(super) off: Duration,
+    /// When sharing is on again.
+    pub(super) until: Option<Duration>,
+}
+
+/// Times since the trial was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub(super) time: Duration,
+    /// For which workers have reduced, all together.
+    pub(super) busy: Duration,
+    pub(super) collecting: Duration,
+}
+
+/// What a judge says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// Goals may be asked for.
+    On,
+    /// They may again, from now on.
+    OnAgain,
+    /// The trial has shown that it pays.
+    Pays,
+    /// It has shown the contrary.
+    Fails,
+    /// They may not for that time.
+    Off(Duration),
+}
+
+impl Trial {
+    pub(crate) fn new(workers: usize) -> Trial {
+        Trial {
+            base: Instant::now(),
+            seats: (0..workers).map(|_| Busy::default()).collect(),
+            collecting: AtomicU64::new(0),
+            goes_on: AtomicBool::new(false),
+            only: AtomicUsize::new(NOBODY),
+            judge: Mutex::new(Judge::NEW),
+        }
+    }
+    /// Nothing is known of the run that begins.
+    pub(crate) fn begin_run(&self) {
+        *lock(&self.judge) = Judge::NEW;
+        self.goes_on.store(false, Relaxed);
+        self.only.store(NOBODY, Relaxed);
+    }
+}
+
+impl Judge {
+    pub(super) const NEW: Judge = Judge { begun: None, off: OFF, until: None };
 }
 
 /// Sums that are put off because an operand is missing (B10).

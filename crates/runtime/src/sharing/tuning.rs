@@ -1,6 +1,6 @@
 //! All numbers of the load balance: unit, meaning, and the reason where it is known.
 //!
-//! A rule is named by its letter (B1 to B12, in `give`, `choose`, `sums` and `yields`). Whether a number is right
+//! A rule is named by its letter (B1 to B13, in `give`, `choose`, `sums`, `yields`, `trial`). Whether a number is right
 //! is seen by running `cargo xtask bench` with two workers before and after a change of it. The numbers of the order of
 //! resumed goals are in `goals::resumed_order`.
 
@@ -77,3 +77,15 @@ pub(crate) const POLL: Duration = Duration::from_micros(50);
 
 /// Sums in a row, each of the one before, that are no accident (B10).
 pub(crate) const SUMS: u32 = 256;
+
+// Whether it pays (`trial`).
+
+/// Time of a trial at least, collections not counted (B13): some gifts, and what they lead to.
+pub(crate) const TRIAL: Duration = Duration::from_millis(2);
+/// Eighths of a worker that were busy in it on the average, at least, if it pays to share. Where goals wait for each
+/// other it is one worker, 8, and little more; what two gain at this number is what one gift costs, about.
+pub(crate) const BUSY_EIGHTHS: u32 = 9;
+/// Time for which sharing is off after the first trial that fails.
+pub(crate) const OFF: Duration = Duration::from_millis(4);
+/// The same at most: what a program loses whose goals become worth to be shared later.
+pub(crate) const OFF_MAX: Duration = Duration::from_millis(256);

@@ -21,6 +21,7 @@ use crate::reports::outcome::RunOutcome;
 use crate::reports::profile::Profiler;
 use crate::reports::trace::Trace;
 use crate::reports::watch::Watch;
+use crate::sharing::state::Trial;
 use crate::worker::{Options, Worker};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -29,6 +30,8 @@ use term::symbol::AtomTable;
 /// What all workers of a node share.
 pub(crate) struct Shared {
     pub(crate) team: Team,
+    /// Whether it pays to share goals.
+    pub(crate) trial: Trial,
     pub(crate) spaces: Arc<Spaces>,
     pub(crate) atoms: Arc<AtomTable>,
     /// W3: each worker's `abi.private_base`, for the others.
@@ -83,6 +86,7 @@ impl Shared {
         };
         Shared {
             team,
+            trial: Trial::new(options.workers),
             atoms,
             private_bases: (0..options.workers).map(|_| PrivateBase(AtomicUsize::new(0))).collect(),
             work: Mutex::default(),

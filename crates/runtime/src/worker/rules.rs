@@ -22,6 +22,8 @@ pub enum Rule {
     Yields,
     /// B12: a goal that nobody tries is given.
     Overdue,
+    /// B13: sharing is off where it does not pay.
+    Trial,
     /// P8: what lies below has its turn.
     Turns,
     /// P9: resumed goals go below and on top in turn; without it, below.
@@ -30,7 +32,7 @@ pub enum Rule {
 
 impl Rule {
     /// All of them, and their names.
-    pub const ALL: [(Rule, &str); 9] = [
+    pub const ALL: [(Rule, &str); 10] = [
         (Rule::Patience, "patience"),
         (Rule::Looks, "looks"),
         (Rule::Poll, "poll"),
@@ -38,6 +40,7 @@ impl Rule {
         (Rule::Sums, "sums"),
         (Rule::Yields, "yields"),
         (Rule::Overdue, "overdue"),
+        (Rule::Trial, "trial"),
         (Rule::Turns, "turns"),
         (Rule::Both, "both"),
     ];
