@@ -295,6 +295,8 @@ fn the_scorecard_reads_what_was_measured() {
     assert!(row("base of ping, cycles").contains("derived"), "{scorecard}");
     // Not run: another experiment. A run at small scale is none.
     assert!(row("barrier of 8 nodes").contains("not run"), "{scorecard}");
+    let words: Vec<&str> = scorecard.split_whitespace().collect();
+    assert!(words.join(" ").contains(" of them were not run."), "{scorecard}");
     assert!(row("Pentomino speed").contains("not run"), "{scorecard}");
     let page = std::fs::read_to_string(folder.join("report.html")).expect("it was written");
     assert!(page.contains("<a href=\"#jmachine/fig2/ping\">") && page.contains("id=\"jmachine/fig2/ping\""));

@@ -84,6 +84,7 @@ fn nearness(report: &Report) -> Option<String> {
         (all, near) if all == near => {
             Some(format!("All {all} printed values that are measured here are within 10 %."))
         }
+        (all, 0) => Some(format!("Of {all} printed values that are measured here none is within 10 %.")),
         (all, near) => {
             let are = if near == 1 { "is" } else { "are" };
             Some(format!("Of {all} printed values that are measured here {near} {are} within 10 %."))

@@ -2,12 +2,13 @@
 
 use crate::report::{Chart, Table};
 
-/// A table. A column with values is followed by one with their kinds.
+/// A table. A column with values is followed by one with their kinds. No two columns have the same head: one that
+/// stands over several columns is put behind the one before it.
 pub fn table(table: &Table) -> String {
     let has_values = |column: usize| table.rows.iter().any(|row| row[column].kind().is_some());
     let valued: Vec<bool> = (0..table.columns.len()).map(has_values).collect();
     let mut heads = Vec::new();
-    for (head, valued) in table.columns.iter().zip(&valued) {
+    for (head, valued) in own_heads(&table.columns).iter().zip(&valued) {
         heads.push(quoted(head));
         heads.extend(valued.then(|| quoted(&format!("{head}: kind"))));
     }
@@ -20,6 +21,19 @@ pub fn table(table: &Table) -> String {
         cells
     });
     lines(std::iter::once(heads).chain(rows))
+}
+
+fn own_heads(columns: &[String]) -> Vec<String> {
+    let is_once = |head: &str| columns.iter().filter(|other| *other == head).count() == 1;
+    let mut before = "";
+    let own = columns.iter().map(|head| {
+        if is_once(head) {
+            before = head;
+            return head.clone();
+        }
+        format!("{before}: {head}")
+    });
+    own.collect()
 }
 
 /// A chart's points, one a line.
@@ -44,5 +58,16 @@ fn quoted(text: &str) -> String {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_heads;
+
+    #[test]
+    fn no_two_columns_have_the_same_head() {
+        let columns = ["program", "s", "published", "speed", "published"].map(String::from);
+        assert_eq!(own_heads(&columns), ["program", "s", "s: published", "speed", "speed: published"]);
     }
 }

@@ -138,7 +138,7 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
     let agreement = agreement(&[&latency, &saturation]);
     Ok(Report {
         notes: vec!["What has a star is BookSim2's output on the same traffic.".into()],
-        tables: vec![agreement, latency, saturation],
+        tables: vec![latency, saturation, agreement],
         ..Report::of(
             experiment,
             format!("Simulated, flit by flit; seed {}. The same on every machine.", chosen::seed(SEED)),

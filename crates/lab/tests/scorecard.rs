@@ -42,6 +42,14 @@ fn every_row_has_its_cell() {
         let (cell, state) = scorecard::state(row, &reports);
         assert!(state != State::NoCell, "{} {}: {:?}, {cell:?}", row.place, row.quantity, row.link);
     }
+    // What is measured is called differently in each column of a table.
+    for (report, table) in
+        reports.iter().flat_map(|report| report.tables.iter().map(move |table| (report, table)))
+    {
+        let mut heads = BTreeSet::new();
+        let twice = table.columns.iter().find(|head| *head != "published" && !heads.insert(head.as_str()));
+        assert_eq!(twice, None, "{}/{}", report.name, table.id);
+    }
     // Whatever a run gives, its rows are on the scorecard.
     let report = scorecard::report(&reports);
     assert_eq!(report.tables[1].rows.len(), scorecard::rows().len());

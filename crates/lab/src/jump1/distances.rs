@@ -117,15 +117,15 @@ fn run(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Result<
         "nodes",
         "diameter, published",
         "RDT: diameter",
-        "mean",
+        "RDT: mean",
         "vector routing: longest",
-        "mean",
+        "vector routing: mean",
         "mesh: diameter",
-        "mean",
+        "mesh: mean",
         "torus: diameter",
-        "mean",
+        "torus: mean",
         "hypercube: diameter",
-        "mean",
+        "hypercube: mean",
     ];
     let note = "Links; means are over all pairs, a node with itself included. Published: 12 for 2^14 nodes (1996) and \
         11 for 2^16 (2001). Which node has which upper rank is only drawn there; none of the 576 assignments of \

@@ -303,12 +303,12 @@ fn fig11(experiment: &Experiment, host: &mut dyn Host, _: &Config) -> Result<Rep
         "receivers",
         "multicast: sending",
         "published",
-        "first has it",
-        "last has it",
+        "multicast: first has it",
+        "multicast: last has it",
         "each: sending one",
         "published for one",
-        "first has it",
-        "last has it",
+        "each: first has it",
+        "each: last has it",
     ];
     let note = "Cycles since the sender began. The published figure draws messages to each as rising with n; here each \
                 of them takes the sender 69 cycles.";

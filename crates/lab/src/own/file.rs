@@ -11,6 +11,8 @@ const NODES_MAX: u64 = 1 << 16;
 const SIDES_OF_AN_RDT: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
 /// Most loads, and most seeds.
 const RUNS_MAX: usize = 200;
+/// The longest latency that a file may allow.
+const CYCLES_MAX: f64 = 1e9;
 
 /// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,8 +154,8 @@ struct Faults {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Expect {
-    accepted_at_least: Option<f64>,
-    latency_at_most: Option<f64>,
+    accepted_at_least: Option<Spanned<f64>>,
+    latency_at_most: Option<Spanned<f64>>,
 }
 
 /// What a file says.
@@ -228,8 +230,8 @@ pub(super) fn read(text: &str) -> Result<Own, Wrong> {
         measure: reader.within(&traffic.measure, 1..=100_000_000, 4000)?,
         drain: reader.within(&traffic.drain, 0..=100_000_000, 10_000)?,
         faults,
-        accepted_at_least: file.expect.accepted_at_least,
-        latency_at_most: file.expect.latency_at_most,
+        accepted_at_least: reader.bound(&file.expect.accepted_at_least, 1.0)?,
+        latency_at_most: reader.bound(&file.expect.latency_at_most, CYCLES_MAX)?,
         config: simulated::Config { time_max: u64::MAX / 2, ..config },
     })
     .and_then(|own| {
@@ -261,6 +263,10 @@ impl Reader<'_> {
             return Ok(number);
         }
         Err(self.wrong(value, format!("{number} is not from {} to {}", range.start(), range.end())))
+    }
+    /// What is expected, if anything is: from 0 to `most`.
+    fn bound(&self, value: &Option<Spanned<f64>>, most: f64) -> Result<Option<f64>, Wrong> {
+        value.as_ref().map(|_| self.within(value, 0.0..=most, most)).transpose()
     }
     /// A key that this topology needs.
     fn needed<'v, T>(
@@ -433,7 +439,10 @@ impl Reader<'_> {
         if !(1..=RUNS_MAX).contains(&seeds.get_ref().len()) {
             return Err(self.wrong(seeds, format!("1 to {RUNS_MAX} seeds")));
         }
-        Ok(seeds.get_ref().clone())
+        let mut all = seeds.get_ref().clone();
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
     }
 
     fn faults(&self, faults: &Faults) -> Result<Option<(f64, f64, f64, u32)>, Wrong> {
@@ -488,6 +497,13 @@ mod tests {
             (with(mesh, "").replace("[0.1]", "[0.1,\n  7.5]"), 7, "loads", "7.5 is no load"),
             (with(mesh, "").replace("[0.1]", "[nan]"), 6, "loads", "is no load"),
             (
+                with(mesh, "[expect]\naccepted-at-least = nan"),
+                8,
+                "accepted-at-least",
+                "NaN is not from 0 to 1",
+            ),
+            (with(mesh, "[expect]\nlatency-at-most = -1.0"), 8, "latency-at-most", "-1 is not from 0"),
+            (
                 with("topology = \"mesh\"\nsides = [4, 5]", "").replace("uniform", "transpose"),
                 5,
                 "pattern",
@@ -498,6 +514,14 @@ mod tests {
             assert_eq!((wrong.line, wrong.key.as_str()), (line, key), "{text}\n{wrong}");
             assert!(wrong.what.contains(told), "{text}\n{wrong}");
         }
+    }
+
+    /// A run that is there twice would count twice in the median.
+    #[test]
+    fn loads_and_seeds_are_in_order_and_once() {
+        let text = with("topology = \"mesh\"\nsides = [4, 4]", "seeds = [3, 1, 3]");
+        let own = read(&text.replace("[0.1]", "[0.3, 0.1, 0.3]")).expect("it is right");
+        assert_eq!((&own.loads[..], &own.seeds[..]), (&[0.1, 0.3][..], &[1, 3][..]));
     }
 
     #[test]

@@ -86,9 +86,11 @@ fn summary(states: &[(&Row, Option<&Cell>, State)]) -> String {
     let chosen = could()
         .filter(|(.., state)| matches!(state, State::Told(Kind::Fitted, Some(_))) && !state.is_off())
         .count();
+    let missing = could().filter(|(.., state)| *state == State::NotRun).count();
+    let missing = if missing == 0 { String::new() } else { format!(" {missing} of them were not run.") };
     format!(
         "Of {} numbers and findings that a run could give, {near} are measured and within 10 %. {chosen} more are as \
-         near, but their model, or the cell beside them, was chosen with them in view: they are fitted.",
+         near, but their model, or the cell beside them, was chosen with them in view: they are fitted.{missing}",
         could().count()
     )
 }

@@ -132,8 +132,16 @@ fn report(experiment: &Experiment, host: &mut dyn Host, config: &Config) -> Resu
         [text].into_iter().chain(cluster).chain([row.published]).chain(here).collect()
     };
     let rows = rows().into_iter().enumerate().map(row).collect();
-    let heads =
-        ["what", "simulated, 2 nodes, us", "3", "4", "published, us", "this host, 2 nodes, us", "3", "4"];
+    let heads = [
+        "what",
+        "simulated, 2 nodes, us",
+        "simulated, 3",
+        "simulated, 4",
+        "published, us",
+        "this host, 2 nodes, us",
+        "this host, 3",
+        "this host, 4",
+    ];
     let note = "The page was fitted (its manager's part), the twin is an input: they say only that the simulation does \
                 what it was told. The others follow. A node of this host is a thread that says what it uses, and gets \
                 pages by messages.";

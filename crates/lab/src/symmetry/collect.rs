@@ -5,6 +5,7 @@
 use super::machine::{After, Locked, Machine, Time};
 use super::memory::{FLAG, GOAL, HEAD, SUSPENSION, Word};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// What a collection did.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +58,8 @@ struct Copying {
     work: Vec<Vec<u32>>,
     ready: Vec<VecDeque<u32>>,
     clocks: Vec<Time>,
+    /// By processor: the old words of the object that it copied last, and which is locked until its clock.
+    held: Vec<Range<u32>>,
 }
 
 impl Machine<'_> {
@@ -81,6 +84,7 @@ impl Machine<'_> {
             work: vec![Vec::new(); count],
             ready: self.processors.iter().map(|processor| processor.ready.clone()).collect(),
             clocks: vec![stopped + barrier; count],
+            held: vec![0..0; count],
         };
         for (at, processor) in self.processors.iter_mut().enumerate() {
             let goals = std::mem::take(&mut processor.ready);
@@ -180,6 +184,9 @@ impl Machine<'_> {
             Locked::Objects => 1,
         };
         self.charge(copying, at, words, locks);
+        if locks > 0 {
+            copying.held[at] = from..from + words;
+        }
         for n in 0..words {
             let word = match self.memory.get(from + n) {
                 // A reference led to this cell before.
@@ -206,7 +213,10 @@ impl Machine<'_> {
         let mut word = word;
         while let Word::Ref(cell) = word {
             word = match self.memory.get(cell) {
-                Word::Forward(to) | Word::Moved(to) => return Ok(Word::Ref(to)),
+                Word::Forward(to) | Word::Moved(to) => {
+                    copying.wait_for(at, cell);
+                    return Ok(Word::Ref(to));
+                }
                 Word::Unbound | Word::Hook(_) => return Ok(Word::Ref(self.cell(copying, at, cell)?)),
                 next => next,
             };
@@ -217,7 +227,10 @@ impl Machine<'_> {
             constant => return Ok(constant),
         };
         let to = match self.memory.get(from) {
-            Word::Moved(to) => to,
+            Word::Moved(to) => {
+                copying.wait_for(at, from);
+                to
+            }
             _ => self.object(copying, at, from, words)?,
         };
         Ok(if let Word::List(_) = word { Word::List(to) } else { Word::Vector(to, words) })
@@ -284,5 +297,14 @@ impl Copying {
         self.done.lock += self.stack_free - self.clocks[at];
         self.done.stacked += 1;
         self.clocks[at] = self.stack_free;
+    }
+    /// A processor that comes to an object which another one is copying waits until that one gives its lock back.
+    fn wait_for(&mut self, at: usize, cell: u32) {
+        let holds = |other: &usize| *other != at && self.held[*other].contains(&cell);
+        let until = (0..self.held.len()).filter(holds).map(|other| self.clocks[other]).max();
+        let wait = until.unwrap_or(0).saturating_sub(self.clocks[at]);
+        self.clocks[at] += wait;
+        self.done.waited += wait;
+        self.done.lock += wait;
     }
 }

@@ -180,3 +180,27 @@ fn programs_that_cannot_go_on_say_so() {
     assert!(wrong("go(N) :- N = 1, N = 2.").contains("do not unify"));
     assert!(wrong("go(N) :- q(N).").contains("there is no q/1"));
 }
+
+/// What a collection's locks take is one time for each object and each use of the stack, and what processors wait for
+/// each other: a processor alone never does, and of several one waits at what another copies.
+#[test]
+fn locks_of_a_collection_are_held_or_waited_for() {
+    let collections = |processors, locked| {
+        let code = Code::read(&Program::Kl1cmp.text(Scale::Small)).expect("a program");
+        let sizes = Sizes { blocks: 64, block: 384 };
+        let setup = Setup { sizes, locked, ..setup(Program::Kl1cmp, Scale::Small, processors) };
+        Machine::new(&code, setup).and_then(Machine::run).expect("an answer").collections
+    };
+    for processors in [1, 4] {
+        for done in collections(processors, Locked::Objects) {
+            let goals = done.goals / u64::from(RECORDS[0]);
+            let locks = 3 * u64::from(processors) + done.stacked + done.objects - goals;
+            assert_eq!(done.lock - done.waited, locks * COSTS.lock, "{done:?}");
+        }
+    }
+    let waited =
+        |processors, locked| -> u64 { collections(processors, locked).iter().map(|done| done.waited).sum() };
+    assert_eq!(waited(1, Locked::Objects), 0);
+    // Objects that nobody locks are waited for by nobody.
+    assert!(waited(4, Locked::Objects) > waited(4, Locked::Variables) && waited(4, Locked::Variables) > 0);
+}
