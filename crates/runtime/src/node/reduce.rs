@@ -17,11 +17,10 @@ use crate::node::home::Home;
 use crate::reports::outcome::{ErrorKind, RunOutcome};
 use crate::reports::profile::Doing;
 use crate::reports::trace::What;
-use crate::sharing::tuning::{LITTLE_PATIENCE, LITTLE_WORK, PATIENCE_MIN, POLL};
+use crate::sharing::tuning::{PATIENCE, POLL};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
 use crate::worker::native::Record;
-use crate::worker::rules::{Rule, Without};
 use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
@@ -223,42 +222,21 @@ pub(crate) fn stuck(shared: &Shared) -> RunOutcome {
 pub(crate) struct Idle {
     me: usize,
     workers: usize,
-    /// How long it waits before it asks (again).
-    patience: Duration,
-    patience_max: Duration,
     /// The worker that it asked last.
     asked: usize,
-    /// When it got goals.
-    busy_since: Instant,
-    asking: bool,
     /// Its worker's.
     waker: Waker,
     /// The node is one of several, and nobody wakes its worker 0 for a message.
     several_nodes: bool,
     ticks: bool,
-    without: Without,
 }
 
 impl Idle {
     pub(crate) fn new(shared: &Shared, me: usize) -> Idle {
         let (crew, workers) = (shared.crew(), shared.crew().len());
-        let (waker, several_nodes, ticks, without) = crew.with(me, |worker| {
-            let options = &worker.options;
-            (worker.waker(), worker.is_one_of_several_nodes(), options.ticks, options.without)
-        });
-        Idle {
-            me,
-            workers,
-            waker,
-            patience: PATIENCE_MIN,
-            patience_max: if workers <= shared.processors { LITTLE_PATIENCE } else { PATIENCE_MAX },
-            asked: me,
-            busy_since: now(),
-            asking: true,
-            several_nodes,
-            ticks,
-            without,
-        }
+        let (waker, several_nodes, ticks) =
+            crew.with(me, |worker| (worker.waker(), worker.is_one_of_several_nodes(), worker.options.ticks));
+        Idle { me, workers, waker, asked: me, several_nodes, ticks }
     }
     /// Worker 0 was woken, and has overlooked it (K2 of `waker`): it attends and does not rest.
     fn is_awaited(&self, shared: &Shared) -> bool {
@@ -287,14 +265,8 @@ impl Idle {
             return shared.team.rest(self.me, None, None);
         }
         shared.crew().with(self.me, Worker::go_to_rest);
-        if since(self.busy_since) >= LITTLE_WORK {
-            self.patience = PATIENCE_MIN;
-            self.asking = true;
-        } else if !self.without.has(Rule::Patience) {
-            self.patience = (self.patience * 2).min(self.patience_max);
-        }
         let off = shared.may_not_ask(self.me);
-        let mut ask = (self.asking && off.is_none()).then(|| self.next_to_ask());
+        let mut ask = off.is_none().then(|| self.next_to_ask());
         shared.crew().with(self.me, |worker| {
             worker.statistics.rests += 1;
             worker.statistics.requests += u64::from(ask.is_some());
@@ -308,27 +280,22 @@ impl Idle {
             Some(_) => TICK,
             None => PATIENCE_MAX,
         };
-        let mut timeout = off.unwrap_or(self.patience).min(longest);
-        let wake = loop {
+        let mut patience = PATIENCE;
+        let mut timeout = off.unwrap_or(patience).min(longest);
+        loop {
             match shared.team.rest(self.me, ask, Some(timeout)) {
                 Wake::Share => take_part(shared, self.me),
                 Wake::Solo if home.is_some() && self.waker.is_set() => shared.team.interrupt_solo(self.me),
                 // What a timeout is for, without disturbing the solo worker.
                 Wake::Solo => {
-                    self.patience = (self.patience * 2).min(PATIENCE_MAX);
+                    patience = (patience * 2).min(PATIENCE_MAX);
                     let off = shared.may_not_ask(self.me);
-                    timeout = off.unwrap_or(timeout.max(self.patience)).min(longest);
+                    timeout = off.unwrap_or(patience).min(longest);
                     ask = off.is_none().then(|| self.next_to_ask());
                 }
-                wake => break wake,
+                wake => return wake,
             }
-        };
-        // Whoever got little work waits for a while before it asks again.
-        self.asking = wake == Wake::Timeout;
-        if wake == Wake::Mail {
-            self.busy_since = now();
         }
-        wake
     }
 }
 

@@ -63,12 +63,8 @@ pub(crate) const YIELD_DOUBLINGS: u32 = 10;
 
 // Asking for goals (`node::reduce`).
 
-/// Time after which an idle worker asks again; it doubles while what it gets gives less work than [`LITTLE_WORK`].
-pub(crate) const PATIENCE_MIN: Duration = Duration::from_micros(100);
-/// Time after which it asks again at the latest after such work, if there is a processor for each worker.
-pub(crate) const LITTLE_PATIENCE: Duration = Duration::from_millis(1);
-/// Time of work below which a gift was small.
-pub(crate) const LITTLE_WORK: Duration = Duration::from_micros(50);
+/// Time after which an idle worker asks another one.
+pub(crate) const PATIENCE: Duration = Duration::from_micros(100);
 /// Time after which a worker whose goals wait for what others make looks again (B3): by then there is a batch to work
 /// on.
 pub(crate) const POLL: Duration = Duration::from_micros(50);

@@ -8,8 +8,6 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Rule {
-    /// A worker that gets little waits ever longer before it asks again.
-    Patience,
     /// Looks that find nothing are left out ever more often.
     Looks,
     /// B3: a goal that waits for another worker's list is polled.
@@ -32,8 +30,7 @@ pub enum Rule {
 
 impl Rule {
     /// All of them, and their names.
-    pub const ALL: [(Rule, &str); 10] = [
-        (Rule::Patience, "patience"),
+    pub const ALL: [(Rule, &str); 9] = [
         (Rule::Looks, "looks"),
         (Rule::Poll, "poll"),
         (Rule::Solo, "solo"),

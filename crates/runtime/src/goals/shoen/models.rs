@@ -144,11 +144,12 @@ fn the_last_goal_of_a_foster_and_one_that_comes() {
     loom::model(|| {
         let shoens = Arc::new(Shoens::new(1, 2));
         let told = Told { kinds: 0, range: (0, 9), depth: 1, around: Box::default() };
+        let told_too = told.clone();
         let (first, new) = shoens.hold_foster(2, false, 0, told).expect("it is new");
         assert!(new);
         let others = shoens.clone();
         let comes = thread::spawn(move || {
-            let (shoen, new) = others.hold_foster(2, false, 0, told).expect("a foster is never refused");
+            let (shoen, new) = others.hold_foster(2, false, 0, told_too).expect("a foster is never refused");
             assert!(!shoen.tally.is_over(), "X20: what is held is not over");
             (shoen.tally.leave(), new)
         });
