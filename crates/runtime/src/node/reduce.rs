@@ -8,7 +8,7 @@
 use crate::builtins::io::batches;
 use crate::builtins::{merge_resumed, stream_resumed};
 use crate::collect::lead;
-use crate::coordination::schedule::{Leaves, now, since};
+use crate::coordination::schedule::{Leaves, now};
 use crate::coordination::sync::lock;
 use crate::coordination::team::{PATIENCE_MAX, Phase, Wake};
 use crate::coordination::waker::{TICK, Waker};
@@ -147,7 +147,6 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
 fn lead_collection(shared: &Shared, me: usize, home: Option<&Home>) -> bool {
     let Some(wanted) = stop_others(shared, me) else { return false };
     lead::collect(shared, me, wanted);
-    shared.trial.has_collected(since(wanted));
     if let Some(home) = home {
         shared.watch.get().inspect(|watch| watch.stopped(wanted));
         home.answer(shared);

@@ -2,7 +2,7 @@
 //! `sums` and `trial`.
 
 use crate::coordination::schedule::since;
-use crate::coordination::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use crate::coordination::sync::{Mutex, lock};
 use crate::coordination::team::{AT_REST, NOT_RUNNING};
 use crate::memory::ranges::read;
@@ -190,47 +190,42 @@ impl Seen {
 /// B13 of `trial`: what all workers of a node remember of whether it pays to share goals.
 #[derive(Debug)]
 pub(crate) struct Trial {
+    /// Times are counted from here.
     pub(super) base: Instant,
-    pub(super) seats: Box<[Busy]>,
-    /// Nanoseconds of collections. Relaxed, as all here but the judge: estimates, and hints.
-    pub(super) collecting: AtomicU64,
-    /// A trial goes on, or its judge has not looked yet.
+    /// A trial goes on, or its judge has not looked yet. Relaxed: a hint to take the lock.
     pub(super) goes_on: AtomicBool,
-    /// The worker that all goals go to while sharing is off; [`NOBODY`].
+    /// The worker that all goals go to while sharing is off; [`NOBODY`]. Relaxed: that worker is told by a poke.
     pub(super) only: AtomicUsize,
     pub(super) judge: Mutex<Judge>,
+    pub(super) workers: usize,
 }
 
 /// In place of a worker.
 pub(super) const NOBODY: usize = usize::MAX;
 
-/// How long one worker has reduced, in nanoseconds. In a cache line of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(super) struct Busy {
-    pub(super) total: AtomicU64,
-    /// Since when it reduces now; 0: it does not.
-    pub(super) since: AtomicU64,
-}
-
 /// Of a trial, and of what follows from it.
 #[derive(Debug)]
 pub(super) struct Judge {
-    /// What was at its beginning; `None`: none goes on.
-    pub(super) begun: Option<Sample>,
+    /// The workers that reduce, a bit each, and since when they have been these.
+    pub(super) busy: u64,
+    pub(super) since: Duration,
+    /// Until then.
+    pub(super) work: Work,
+    /// What was at the beginning of the trial; `None`: none goes on.
+    pub(super) begun: Option<Work>,
     /// For how long sharing is off if it fails.
     pub(super) off: Duration,
     /// When sharing is on again.
     pub(super) until: Option<Duration>,
 }
 
-/// Times since the trial was made.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
-    pub(super) time: Duration,
-    /// For which workers have reduced, all together.
-    pub(super) busy: Duration,
-    pub(super) collecting: Duration,
+/// Time in which workers reduced.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Work {
+    /// In which at least one did. So neither collections count, nor what a program waits for outside.
+    pub(super) any: Duration,
+    /// Of each, all together.
+    pub(super) all: Duration,
 }
 
 /// What a judge says.
@@ -252,11 +247,10 @@ impl Trial {
     pub(crate) fn new(workers: usize) -> Trial {
         Trial {
             base: Instant::now(),
-            seats: (0..workers).map(|_| Busy::default()).collect(),
-            collecting: AtomicU64::new(0),
             goes_on: AtomicBool::new(false),
             only: AtomicUsize::new(NOBODY),
             judge: Mutex::new(Judge::NEW),
+            workers,
         }
     }
     /// Nothing is known of the run that begins.
@@ -268,7 +262,14 @@ impl Trial {
 }
 
 impl Judge {
-    pub(super) const NEW: Judge = Judge { begun: None, off: OFF, until: None };
+    pub(super) const NEW: Judge = Judge {
+        busy: 0,
+        since: Duration::ZERO,
+        work: Work { any: Duration::ZERO, all: Duration::ZERO },
+        begun: None,
+        off: OFF,
+        until: None,
+    };
 }
 
 /// Sums that are put off because an operand is missing (B10).

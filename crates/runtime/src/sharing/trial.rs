@@ -12,7 +12,7 @@ use crate::coordination::schedule::now;
 use crate::coordination::sync::atomic::Ordering::Relaxed;
 use crate::coordination::sync::lock;
 use crate::memory::ranges::read;
-use crate::sharing::state::{Judge, NOBODY, Sample, Trial, Verdict};
+use crate::sharing::state::{Judge, NOBODY, Trial, Verdict};
 use crate::sharing::tuning::{BUSY_EIGHTHS, OFF, OFF_MAX, TRIAL};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
@@ -21,45 +21,30 @@ use std::time::Duration;
 use term::abi::{BOTTOM, PredicateId};
 
 impl Trial {
-    /// Time since it was made, and never 0.
     fn time(&self) -> Duration {
-        now().saturating_duration_since(self.base) + Duration::from_nanos(1)
-    }
-    fn sample(&self) -> Sample {
-        let time = self.time();
-        let busy = self.seats.iter().map(|seat| {
-            let since = Duration::from_nanos(seat.since.load(Relaxed));
-            let now = if since.is_zero() { since } else { time.saturating_sub(since) };
-            Duration::from_nanos(seat.total.load(Relaxed)) + now
-        });
-        let collecting = Duration::from_nanos(self.collecting.load(Relaxed));
-        Sample { time, busy: busy.sum(), collecting }
+        now().saturating_duration_since(self.base)
     }
     /// A worker reduces from now on.
     pub(crate) fn begin_busy(&self, me: usize) {
-        if self.seats.len() == 1 {
-            return;
+        if self.workers > 1 {
+            let time = self.time();
+            lock(&self.judge).change(time, |busy| busy | 1 << me);
         }
-        self.seats[me].since.store(self.time().as_nanos() as u64, Relaxed);
     }
     /// It reduces no longer.
     pub(crate) fn end_busy(&self, me: usize) {
-        if self.seats.len() == 1 {
-            return;
+        if self.workers > 1 {
+            let time = self.time();
+            lock(&self.judge).change(time, |busy| busy & !(1 << me));
         }
-        let seat = &self.seats[me];
-        let since = seat.since.swap(0, Relaxed);
-        debug_assert!(since != 0, "B13: it did not reduce");
-        seat.total.fetch_add((self.time().as_nanos() as u64).saturating_sub(since), Relaxed);
-    }
-    /// A collection took this long.
-    pub(crate) fn has_collected(&self, time: Duration) {
-        self.collecting.fetch_add(time.as_nanos() as u64, Relaxed);
     }
     /// Goals are given: a trial begins, if none goes on.
     fn begin(&self) {
         if !self.goes_on.swap(true, Relaxed) {
-            lock(&self.judge).begun = Some(self.sample());
+            let time = self.time();
+            let mut judge = lock(&self.judge);
+            judge.change(time, |busy| busy);
+            judge.begun = Some(judge.work);
         }
     }
     /// The worker that all goals go to while sharing is off.
@@ -71,31 +56,42 @@ impl Trial {
 }
 
 impl Judge {
+    /// Other workers are busy from now on.
+    fn change(&mut self, time: Duration, busy: impl FnOnce(u64) -> u64) {
+        // Of two workers, the later may be the first here.
+        let passed = time.saturating_sub(self.since);
+        self.since += passed;
+        self.work.all += passed * self.busy.count_ones();
+        self.work.any += if self.busy == 0 { Duration::ZERO } else { passed };
+        self.busy = busy(self.busy);
+        debug_assert!(self.work.any <= self.work.all, "B13: a worker that reduces is one of all");
+    }
     /// What holds for a worker that is about to ask for goals.
-    fn look(&mut self, now: Sample) -> Verdict {
+    fn look(&mut self, time: Duration) -> Verdict {
+        self.change(time, |busy| busy);
         if let Some(until) = self.until {
-            if now.time < until {
-                return Verdict::Off(until - now.time);
+            if time < until {
+                return Verdict::Off(until - time);
             }
             self.until = None;
             return Verdict::OnAgain;
         }
         let Some(begun) = self.begun else { return Verdict::On };
-        let time = (now.time - begun.time).saturating_sub(now.collecting - begun.collecting);
-        if time < TRIAL {
+        let any = self.work.any - begun.any;
+        if any < TRIAL {
             return Verdict::On;
         }
         self.begun = None;
-        if 8 * now.busy.saturating_sub(begun.busy) >= BUSY_EIGHTHS * time {
+        if 8 * (self.work.all - begun.all) >= BUSY_EIGHTHS * any {
             self.off = OFF;
             return Verdict::Pays;
         }
         Verdict::Fails
     }
     /// A trial has failed. For how long sharing is off.
-    fn end(&mut self, now: Sample) -> Duration {
+    fn end(&mut self, time: Duration) -> Duration {
         let off = self.off;
-        self.until = Some(now.time + off);
+        self.until = Some(time + off);
         self.off = (2 * off).min(OFF_MAX);
         off
     }
@@ -105,19 +101,19 @@ impl Shared {
     /// B13: worker `me` is about to ask for goals. For how long it shall not, if sharing is off.
     pub(crate) fn may_not_ask(&self, me: usize) -> Option<Duration> {
         let trial = &self.trial;
+        let time = trial.time();
         let mut judge = lock(&trial.judge);
-        let now = trial.sample();
-        match judge.look(now) {
+        match judge.look(time) {
             Verdict::Off(left) => return Some(left),
             Verdict::On => return None,
             Verdict::OnAgain => trial.only.store(NOBODY, Relaxed),
             Verdict::Pays => trial.goes_on.store(false, Relaxed),
             Verdict::Fails => {
                 trial.goes_on.store(false, Relaxed);
-                let runs = |&worker: &usize| worker != me && trial.seats[worker].since.load(Relaxed) != 0;
-                if let Some(only) = (0..self.team.len()).find(runs) {
-                    let off = judge.end(now);
-                    trial.only.store(only, Relaxed);
+                let others = judge.busy & !(1 << me);
+                if others != 0 {
+                    let off = judge.end(time);
+                    trial.only.store(others.trailing_zeros() as usize, Relaxed);
                     self.team.poke_all();
                     return Some(off);
                 }
@@ -202,44 +198,65 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    fn sample(time: u32, busy: u32, collecting: u32) -> Sample {
-        Sample { time: time * MS, busy: busy * MS, collecting: collecting * MS }
+    /// From then on these workers reduce.
+    fn reduce(judge: &mut Judge, ms: u32, workers: u64) {
+        judge.change(ms * MS, |_| workers);
     }
 
     #[test]
     fn sharing_goes_on_while_workers_reduce_at_the_same_time() {
-        let mut judge = Judge { begun: Some(sample(1, 1, 0)), ..Judge::NEW };
-        assert_eq!(judge.look(sample(2, 2, 0)), Verdict::On, "a trial takes some time");
-        assert_eq!(judge.look(sample(17, 19, 0)), Verdict::Pays);
-        assert_eq!(judge.look(sample(90, 19, 0)), Verdict::On, "no trial goes on");
-        // All stop for a collection.
-        judge.begun = Some(sample(100, 0, 10));
-        assert_eq!(judge.look(sample(200, 18, 94)), Verdict::Pays);
-        judge.begun = Some(sample(100, 0, 10));
-        assert_eq!(judge.look(sample(200, 17, 94)), Verdict::Fails);
+        let mut judge = Judge::NEW;
+        reduce(&mut judge, 1, 0b1);
+        judge.begun = Some(judge.work);
+        assert_eq!(judge.look(2 * MS), Verdict::On, "a trial takes some time");
+        reduce(&mut judge, 15, 0b11);
+        assert_eq!(judge.look(17 * MS), Verdict::Pays);
+        assert_eq!(judge.look(90 * MS), Verdict::On, "no trial goes on");
+        // Both in turn, and hardly ever at the same time.
+        for (together, verdict) in [(1, Verdict::Fails), (2, Verdict::Pays)] {
+            reduce(&mut judge, 100, 0b01);
+            judge.begun = Some(judge.work);
+            reduce(&mut judge, 108, 0b10);
+            reduce(&mut judge, 116 - together, 0b11);
+            assert_eq!(judge.look(116 * MS), verdict);
+            judge.since = Duration::ZERO;
+        }
+    }
+
+    #[test]
+    fn time_in_which_nobody_reduces_is_no_part_of_a_trial() {
+        let mut judge = Judge::NEW;
+        reduce(&mut judge, 0, 0b11);
+        judge.begun = Some(judge.work);
+        reduce(&mut judge, 1, 0);
+        assert_eq!(judge.look(9000 * MS), Verdict::On, "the program waits for what is outside");
+        reduce(&mut judge, 9000, 0b11);
+        assert_eq!(judge.look(9001 * MS), Verdict::Pays);
     }
 
     #[test]
     fn sharing_is_off_for_longer_after_each_trial_that_fails_and_not_for_ever() {
         let mut judge = Judge::NEW;
-        let (mut time, mut before) = (0, Duration::ZERO);
+        reduce(&mut judge, 0, 0b1);
+        let (mut time, mut before) = (Duration::ZERO, Duration::ZERO);
         for _ in 0..12 {
-            judge.begun = Some(sample(time, 0, 0));
-            time += 8;
-            assert_eq!(judge.look(sample(time, 8, 0)), Verdict::Fails);
-            let off = judge.end(sample(time, 8, 0));
+            judge.begun = Some(judge.work);
+            time += 8 * MS;
+            assert_eq!(judge.look(time), Verdict::Fails);
+            let off = judge.end(time);
             assert!(off == OFF_MAX || off == 2 * before || before.is_zero(), "{off:?} after {before:?}");
-            assert_eq!(judge.look(sample(time + 1, 9, 0)), Verdict::Off(off - MS));
-            time += off.as_millis() as u32;
-            assert_eq!(judge.look(sample(time, 9, 0)), Verdict::OnAgain);
-            assert_eq!(judge.look(sample(time, 9, 0)), Verdict::On);
+            assert_eq!(judge.look(time + MS), Verdict::Off(off - MS));
+            time += off;
+            assert_eq!(judge.look(time), Verdict::OnAgain);
+            assert_eq!(judge.look(time), Verdict::On);
             before = off;
         }
         assert_eq!(before, OFF_MAX);
         // One that pays lets the next failure begin anew.
-        judge.begun = Some(sample(0, 0, 0));
-        assert_eq!(judge.look(sample(8, 16, 0)), Verdict::Pays);
-        assert_eq!(judge.end(sample(8, 16, 0)), OFF);
+        judge.begun = Some(judge.work);
+        judge.change(time, |_| 0b11);
+        assert_eq!(judge.look(time + TRIAL), Verdict::Pays);
+        assert_eq!(judge.end(time), OFF);
     }
 
     #[test]
@@ -278,10 +295,7 @@ mod tests {
         let shared = builder.node.shared();
         shared.trial.begin_busy(0);
         assert_eq!(shared.may_not_ask(1), None);
-        // Nobody has reduced since.
-        let mut begun = shared.trial.sample();
-        begun.busy += Duration::from_secs(3600);
-        lock(&shared.trial.judge).begun = Some(begun);
+        shared.trial.begin();
         std::thread::sleep(TRIAL);
         assert_eq!(shared.may_not_ask(1), Some(OFF));
         assert_eq!(shared.trial.only(), Some(0));

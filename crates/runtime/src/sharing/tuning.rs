@@ -76,7 +76,7 @@ pub(crate) const SUMS: u32 = 256;
 
 // Whether it pays (`trial`).
 
-/// Time of a trial at least, collections not counted (B13): some gifts, and what they lead to.
+/// Time of a trial at least, in which some worker reduced (B13): some gifts, and what they lead to.
 pub(crate) const TRIAL: Duration = Duration::from_millis(2);
 /// Eighths of a worker that were busy in it on the average, at least, if it pays to share. Where goals wait for each
 /// other it is one worker, 8, and little more; what two gain at this number is what one gift costs, about.
