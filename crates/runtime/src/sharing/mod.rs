@@ -1,8 +1,8 @@
 //! Sharing: the balance of load between the workers of a node.
 //!
 //! For: which goals a worker gives to one that asks, and whether that pays; which goals may go to another node;
-//! disorder on purpose, for tests. It may know: goals, terms, and the mail of `coordination`. It
-//! never: reduces a goal, enters generated code or collects.
+//! disorder on purpose, for tests. It may know: goals, terms, and the mail of `coordination`. It never: reduces a goal
+//! of the program, enters generated code or collects.
 
 pub(crate) mod choose;
 pub(crate) mod disorder;
