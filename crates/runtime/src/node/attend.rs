@@ -27,6 +27,18 @@ impl Worker {
         let crowd = !self.is_single();
         let poked = crowd && self.look_who_pokes();
         let woken = self.attend_to_events(home, crowd);
+        match self.attend_to_node(crowd, poked) {
+            None | Some(Pause::Yield) if woken => Some(Pause::Look),
+            Some(pause @ (Pause::Collect | Pause::Stopped | Pause::Poll)) if woken => {
+                // Messages are looked at after that: nobody wakes it for them again.
+                self.waker().wake();
+                Some(pause)
+            }
+            pause => pause,
+        }
+    }
+    /// The same for what the node itself wants.
+    fn attend_to_node(&mut self, crowd: bool, poked: bool) -> Option<Pause> {
         if let Some(pause) = self.must_pause(crowd) {
             return Some(pause);
         }
@@ -65,7 +77,7 @@ impl Worker {
         if crowd {
             self.show_running();
         }
-        let look = woken || messages || self.index == 0 && (self.has_outward() || self.has_distances());
+        let look = messages || self.index == 0 && (self.has_outward() || self.has_distances());
         if look { Some(Pause::Look) } else { yields.then_some(Pause::Yield) }
     }
     /// True if another worker wants this one to look.

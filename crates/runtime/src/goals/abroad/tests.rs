@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::collect::tests::Builder;
-use crate::node::Node;
+use crate::node::{Node, Turn};
 
 /// A node of three, which checks its heap.
 fn builder() -> Builder {
@@ -409,4 +409,20 @@ fn what_is_to_be_told_waits_for_more_but_not_for_long() {
     while !worker.is_woken() {
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn a_message_that_comes_when_a_collection_is_due_is_looked_at_after_it() {
+    let mut builder = builder();
+    let node = &mut builder.node;
+    node.begin(None);
+    let worker = node.worker();
+    let before = worker.statistics.major_collections;
+    worker.waker().wake();
+    worker.collect_soon();
+    assert_eq!(node.turn(), Turn::Look);
+    assert_eq!(node.worker().statistics.major_collections, before + 1);
+    assert!(!node.worker().is_woken());
+    assert_eq!(node.turn(), Turn::Quiescent);
+    node.end(None);
 }
