@@ -90,9 +90,7 @@ impl Worker {
         debug_assert!(super::is_lane(lane), "X16: the fault of no shoen");
         debug_assert_eq!(self.predicates.arity(predicate), args.len(), "H1: a goal has its arguments");
         let Some(shoen) = self.shoen_of(lane).filter(|shoen| !shoen.tally.is_aborted()) else { return };
-        // X20: of what a foster has left its shoen is told.
-        let left = shoen.foster.is_some() && shoen.kinds & what.bit != 0;
-        let listener = self.listener(&shoen, what.bit).or_else(|| left.then(|| shoen.clone()));
+        let listener = self.told_of(&shoen, what.bit);
         let Some(listener) = listener else {
             return self.goal_error_outside(error, predicate, &args, position);
         };

@@ -245,10 +245,37 @@ impl Worker {
             self.leave(shoen);
         }
     }
+    /// Who is told of what has happened in a shoen, or in what it has left: the innermost shoen that is, or what stands
+    /// for one that may be (X20).
+    pub(super) fn told_of(&mut self, shoen: &Arc<Shoen>, bit: u64) -> Option<Arc<Shoen>> {
+        let listens = self.listener(shoen, bit);
+        // All that was here is over. What stood for a shoen of another node tells that one; what has come back knows the
+        // numbers of those around.
+        let outermost = shoen.outwards().last().filter(|shoen| listens.is_none() && shoen.kinds & bit != 0);
+        let Some(outermost) = outermost else { return listens };
+        if outermost.foster.is_some() {
+            return Some(outermost);
+        }
+        let around = &outermost.around;
+        (0..around.len()).find_map(|i| self.told_at(&outermost, i, bit))
+    }
+    /// The same for the one around it with this place, from the inside, if that is not over.
+    fn told_at(&mut self, shoen: &Shoen, place: usize, bit: u64) -> Option<Arc<Shoen>> {
+        let (number, outer) = (shoen.around[place], &shoen.around[place + 1..]);
+        let Some(home) = self.other_home(number) else {
+            return self.shoen(number).and_then(|shoen| self.told_of(&shoen, bit));
+        };
+        let told = Told { kinds: shoen.kinds, range: shoen.range, depth: shoen.depth, around: outer.into() };
+        let (lane, new) = self.shared.shoens.lane_of_daemon(number, PRIORITY_MAX, home, told)?;
+        if new {
+            self.say_hello(number);
+        }
+        self.shoen_of(lane)
+    }
     /// X20: something has happened to goals of the running shoen at another node. False if nobody is told.
     pub(crate) fn hear(&mut self, bit: u64, ends: bool, event: Word) -> bool {
         let shoen = self.running_shoen();
-        let Some(listener) = shoen.and_then(|shoen| self.listener(&shoen, bit)) else { return false };
+        let Some(listener) = shoen.and_then(|shoen| self.told_of(&shoen, bit)) else { return false };
         match ends {
             true => self.end_with_event(&listener, bit, event),
             false => self.tell_shoen(&listener, bit, event),
