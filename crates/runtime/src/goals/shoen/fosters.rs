@@ -245,12 +245,12 @@ impl Worker {
             self.leave(shoen);
         }
     }
-    /// Who is told of what has happened in a shoen, or in what it has left: the innermost shoen that is, or what stands
-    /// for one that may be (X20).
+    /// The innermost shoen that is told of what has happened in this one, or in what it has left; or what stands for
+    /// one that may be (X20).
     pub(super) fn told_of(&mut self, shoen: &Arc<Shoen>, bit: u64) -> Option<Arc<Shoen>> {
         let listens = self.listener(shoen, bit);
-        // All that was here is over. What stood for a shoen of another node tells that one; what has come back knows the
-        // numbers of those around.
+        // All that was here is over. What stood for a shoen of another node tells that one; what has come back knows
+        // the numbers of those around.
         let outermost = shoen.outwards().last().filter(|shoen| listens.is_none() && shoen.kinds & bit != 0);
         let Some(outermost) = outermost else { return listens };
         if outermost.foster.is_some() {
