@@ -329,6 +329,15 @@ pub(super) fn accept(worker: &mut Worker, inputs: &[Word], outputs: &mut [Word])
         outputs[0] = worker.new_variable();
         return Outcome::Done;
     }
+    let lane = worker.lane_outside();
+    if lane != worker.abi.priority
+        && let Some(server) = worker.predicate_named("file_stream", "server", 2)
+    {
+        // X15 of `shoen`: a daemon serves it, whether it has had to wait for its first message or not.
+        worker.spawn_at_lane(lane, server, inputs);
+        outputs[0] = reply(worker, "closed", &[]);
+        return Outcome::Done;
+    }
     let (message, rest) = match worker.view(inputs[0]) {
         View::Cons(message, rest) => (message, rest),
         View::Atom(NIL) => {

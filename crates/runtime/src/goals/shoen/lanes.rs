@@ -86,8 +86,12 @@ impl Worker {
     }
     /// A builtin for the library's `shoen`, by its name and number of arguments.
     pub(crate) fn shoen_goal(&self, (name, arity): (&str, usize)) -> PredicateId {
-        let [module, name] = ["shoen_control", name].map(|text| self.atoms.intern(text.as_bytes()));
-        self.predicates.lookup(module, name, arity).expect("builtins are not left out")
+        self.predicate_named("shoen_control", name, arity).expect("builtins are not left out")
+    }
+    /// A predicate, unless the program has none of this name.
+    pub(crate) fn predicate_named(&self, module: &str, name: &str, arity: usize) -> Option<PredicateId> {
+        let [module, name] = [module, name].map(|text| self.atoms.intern(text.as_bytes()));
+        self.predicates.lookup(module, name, arity)
     }
     /// X12: this worker has ready goals of a lane in one more place.
     #[inline(always)]
