@@ -9,7 +9,7 @@
 //! Goals that wait for ever fail a test, as every error does.
 
 use crate::error::Error;
-use crate::interactive::{Interactive, Said};
+use crate::interactive::{Interactive, Leave, Said};
 use crate::render::diagnostics::for_people;
 use crate::settings::Settings;
 use crate::sources::Files;
@@ -223,8 +223,10 @@ pub fn run(
     }
     let left = node.enter(goal.as_bytes(), &mut tell)?;
     let atoms = AtomTable::new();
-    if let Some(left) = left {
-        failed += &format!("it ended the run: {left:?}\n");
+    match left {
+        Some(Leave::Exit(status)) => failed += &format!("it ended with unix:exit({status})\n"),
+        Some(Leave::ReaderGone) => failed += "nobody reads its output any more\n",
+        None => {}
     }
     failed += &warned;
     if !failed.is_empty() {

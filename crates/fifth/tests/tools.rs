@@ -119,6 +119,7 @@ fn a_failing_test_ends_no_other_one() {
         "        noise",
         "FAILED  t.kl1:8 main:test_waits",
         "FAILED  t.kl1:10 main:test_exits",
+        "        it ended with unix:exit(7)",
         "FAILED  t.kl1:11 main:test_endless",
         "        it has not ended after 2 seconds",
         "3 passed, 4 failed",
