@@ -326,11 +326,6 @@ impl Worker {
             }
         }
         let of_lane = |(of, _): &mut (i64, Vec<Word>)| *of == lane;
-        for (_, words) in self.goals.polled.extract_if(.., of_lane) {
-            // B3 of `give`: the variable comes before the goal.
-            goals.extend_from_slice(&words[1..]);
-            places += 1;
-        }
         for (_, words) in self.goals.entering.extract_if(.., of_lane) {
             goals.extend(words);
             places += 1;
@@ -383,7 +378,6 @@ impl Worker {
         self.goals.later.clear();
         self.goals.turns = Turns::NEW;
         self.abi.turn_left = Choice::first_left(self.is_single());
-        self.goals.polled.clear();
         self.goals.best = NO_PRIORITY;
         self.goals.marks.clear();
         self.goals.clean = self.goals.start();

@@ -40,8 +40,6 @@ pub(crate) struct Goals {
     /// Goals that came back (B3 of `give`); not higher than the running priority when they came.
     pub(super) later: BTreeMap<i64, Vec<Word>>,
     pub(super) turns: Turns,
-    /// Goals that wait for what other workers make (B3), by priority: the variable, and the goal.
-    pub(super) polled: Vec<(i64, Vec<Word>)>,
     /// Empty vectors of former buckets.
     pub(super) spare: Vec<Vec<Word>>,
     /// P4.
@@ -92,7 +90,6 @@ impl Goals {
             entering: Vec::new(),
             later: BTreeMap::new(),
             turns: Turns::NEW,
-            polled: Vec::new(),
             spare: Vec::new(),
             marks: Vec::new(),
             clean,
@@ -146,8 +143,8 @@ impl Goals {
     }
     /// The goals beside the stack.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = &Vec<Word>> {
-        let beside = self.polled.iter().chain(&self.entering).map(|(_, words)| words);
-        self.buckets.values().chain(self.later.values()).chain(beside)
+        let entering = self.entering.iter().map(|(_, words)| words);
+        self.buckets.values().chain(self.later.values()).chain(entering)
     }
     /// P4: what lay above what is at `start` now has moved down.
     pub(super) fn move_marks(&mut self, start: usize, down: usize) {
@@ -159,8 +156,8 @@ impl Goals {
     }
     /// Words beside the stack.
     pub(crate) fn buckets_mut(&mut self) -> impl Iterator<Item = &mut Vec<Word>> {
-        let beside = self.polled.iter_mut().chain(&mut self.entering).map(|(_, words)| words);
-        self.buckets.values_mut().chain(self.later.values_mut()).chain(beside)
+        let entering = self.entering.iter_mut().map(|(_, words)| words);
+        self.buckets.values_mut().chain(self.later.values_mut()).chain(entering)
     }
     /// From here on words of the stack may lead to something young (P4).
     pub(crate) fn clean(&self) -> usize {
@@ -178,7 +175,7 @@ impl Goals {
     pub(crate) fn first_mark(&self, base: usize, top: usize) -> Option<usize> {
         self.marks.iter().copied().find(|&mark| mark > base && mark < top)
     }
-    /// The buckets, but for goals that came back or are polled, the lowest priority first.
+    /// The buckets, but for goals that came back, the lowest priority first.
     pub(crate) fn by_priority(&self) -> impl DoubleEndedIterator<Item = (Key, &Vec<Word>)> {
         self.buckets.iter().map(|(&key, bucket)| (key, bucket))
     }
@@ -189,26 +186,14 @@ impl Goals {
     }
     /// The priorities and lanes of all ready goals.
     pub(crate) fn lanes(&self) -> impl Iterator<Item = i64> {
-        let beside = self.polled.iter().chain(&self.entering).map(|(lane, _)| *lane);
+        let entering = self.entering.iter().map(|(lane, _)| *lane);
         let segments = self.segments.iter().map(|segment| segment.priority);
         let buckets = self.buckets.keys().map(|(_, lane)| *lane);
-        segments.chain(buckets).chain(self.later.keys().copied()).chain(beside)
-    }
-    /// A goal waits for what another worker makes (B3): the variable, and the goal.
-    pub(crate) fn poll(&mut self, priority: i64, words: Vec<Word>) {
-        debug_assert!(words.len() >= 2, "B3: a variable and a goal");
-        self.polled.push((priority, words));
+        segments.chain(buckets).chain(self.later.keys().copied()).chain(entering)
     }
     /// Whether goals are to come on top of the stack.
     pub(crate) fn has_entering(&self) -> bool {
         !self.entering.is_empty()
-    }
-    pub(crate) fn has_polled(&self) -> bool {
-        !self.polled.is_empty()
-    }
-    /// Takes those polled goals whose variables `ready` wants.
-    pub(crate) fn take_polled(&mut self, ready: impl Fn(Word) -> bool) -> Vec<(i64, Vec<Word>)> {
-        self.polled.extract_if(.., |(_, words)| ready(words[0])).collect()
     }
     /// Where allocation shall have got to when goals that lie below others have their turn (P8).
     pub(crate) fn turn_due(&self) -> usize {

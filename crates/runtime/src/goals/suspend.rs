@@ -29,7 +29,6 @@ use crate::memory::ranges::{at, copy_few, pointer, raw, read, write, write_all};
 use crate::terms::deref;
 use crate::worker::Worker;
 use crate::worker::native::Record;
-use crate::worker::rules::Rule;
 use term::Word;
 use term::abi::{OPERANDS_MAX, PredicateId, SPENT_ARITIES};
 pub(crate) use term::layout::RESUMED;
@@ -48,8 +47,6 @@ enum Asked {
     Bound,
     /// It is private to another worker.
     Foreign(usize),
-    /// The same, and it has a generator, which that worker must run.
-    Generator(usize),
 }
 
 #[inline(always)]
@@ -246,24 +243,12 @@ impl Worker {
         self.count_anew();
     }
 
-    /// B3: the goal on top of the stack waits for `variable`, which `maker` may be about to bind.
-    pub(crate) fn poll_or_send(&mut self, variable: Word, maker: usize) {
-        debug_assert!(maker != self.index, "B3: this worker makes it itself");
-        if !self.sharing.polls() || self.options.without.has(Rule::Poll) {
-            return self.send_top_goal(maker);
-        }
-        let (priority, goal) = (self.abi.priority, self.pop_goal());
-        let words = std::iter::once(variable).chain(goal).collect();
-        self.gain(priority);
-        self.goals.poll(priority, words);
-        self.shared.team.need(maker);
-        self.abi.want_attention();
-    }
     /// B3, B10: the goal on top of the stack goes to the worker that makes what it waits for.
     pub(crate) fn send_top_goal(&mut self, to: usize) {
         debug_assert!(to != self.index && to < self.heap.spaces.workers(), "B3: a goal for worker {to}");
         let (priority, words) = (self.abi.priority, self.pop_goal());
         self.end_solo();
+        self.shared.team.need(to);
         self.count_mail(to);
         self.statistics.goals_back += 1;
         let mail = self.mail(priority, words);
@@ -280,12 +265,11 @@ impl Worker {
                 Asked::Waits(cell) if !self.waiting.cells.contains(&cell) => self.waiting.cells.push(cell),
                 Asked::Waits(_) => {}
                 Asked::Bound => return self.try_again(),
-                Asked::Foreign(owner) => return self.poll_or_send(variable, owner),
-                Asked::Generator(owner) => return self.send_top_goal(owner),
+                Asked::Foreign(owner) => return self.send_top_goal(owner),
             }
         }
         if let Some(owner) = self.maker() {
-            return self.poll_or_send(pointer(Tag::Ref, self.waiting.cells[0]), owner);
+            return self.send_top_goal(owner);
         }
         debug_assert!(!self.waiting.cells.is_empty(), "H1: a goal that waits for nothing");
         let hooks = self.waiting.cells.len() > 1;
@@ -343,7 +327,7 @@ impl Worker {
         let mut variable = deref(variable);
         if variable.tag() == Tag::Ref && self.has_generator(read(variable.address())) {
             if let Some(owner) = self.run_generator(variable.address()) {
-                return Asked::Generator(owner);
+                return Asked::Foreign(owner);
             }
             variable = deref(variable);
         }

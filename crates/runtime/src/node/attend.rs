@@ -29,7 +29,7 @@ impl Worker {
         let woken = self.attend_to_events(home, crowd);
         match self.attend_to_node(crowd, poked) {
             None | Some(Pause::Yield) if woken => Some(Pause::Look),
-            Some(pause @ (Pause::Collect | Pause::Stopped | Pause::Poll)) if woken => {
+            Some(pause @ (Pause::Collect | Pause::Stopped | Pause::Hold)) if woken => {
                 // Messages are looked at after that: nobody wakes it for them again.
                 self.waker().wake();
                 Some(pause)
@@ -60,10 +60,7 @@ impl Worker {
         if crowd {
             let mail = self.attend_to_others(collected);
             if self.holds_back() {
-                return Some(Pause::Poll);
-            }
-            if self.goals.has_polled() && !self.poll_variables() {
-                return Some(Pause::Poll);
+                return Some(Pause::Hold);
             }
             let fenced = self.show_lowest(due || mail);
             yields = self.must_yield(collected);

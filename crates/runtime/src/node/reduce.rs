@@ -17,7 +17,7 @@ use crate::node::home::Home;
 use crate::reports::outcome::{ErrorKind, RunOutcome};
 use crate::reports::profile::Doing;
 use crate::reports::trace::What;
-use crate::sharing::tuning::{PATIENCE, POLL};
+use crate::sharing::tuning::PATIENCE;
 use crate::worker::Worker;
 use crate::worker::all::Shared;
 use crate::worker::native::Record;
@@ -30,10 +30,10 @@ use term::abi::{BOTTOM, PredicateId, Status, WorkerAbi};
 pub(super) enum Pause {
     /// Goals.
     Rest,
-    /// What other workers make.
-    Poll,
     /// Others, at higher priorities.
     Yield,
+    /// Worker 0, which has to tell other nodes what this one has to say first (Y12 of `abroad`).
+    Hold,
     /// Everybody else to stop, for a collection.
     Collect,
     /// The end of somebody else's stop.
@@ -48,7 +48,7 @@ impl Pause {
     /// What a profile says of it.
     fn doing(self) -> Doing {
         match self {
-            Pause::Rest | Pause::Poll | Pause::Yield => Doing::Idle,
+            Pause::Rest | Pause::Yield | Pause::Hold => Doing::Idle,
             Pause::Collect | Pause::Stopped => Doing::Collecting,
             Pause::Look | Pause::Over => Doing::Scheduling,
         }
@@ -68,6 +68,9 @@ pub enum Turn {
 
 /// How long worker 0 rests until it looks for messages of other processes, which do not wake it.
 const MESSAGES_REST: Duration = Duration::from_micros(200);
+
+/// How long a worker waits before it looks again whether it may tell what it has to tell (Y12 of `abroad`).
+const HOLD: Duration = Duration::from_micros(50);
 
 /// Processes that are reduced at one attention: few enough for the room that there always is above the limit (C3).
 const PROCESSES_MAX: usize = 16;
@@ -99,7 +102,7 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
         let pause = shared.noted(me, reduce, |_| crew.with(me, |worker| worker.note_reducing()));
         shared.does(me, pause.doing());
         match pause {
-            Pause::Poll => shared.noted(me, || idle.poll(shared), |_| What::Resting),
+            Pause::Hold => shared.noted(me, || idle.hold(shared), |_| What::Resting),
             Pause::Yield => {
                 let yields = || crew.with(me, Worker::yield_to_others);
                 shared.noted(me, yields, |()| What::Resting);
@@ -254,10 +257,10 @@ impl Idle {
         }
         self.asked
     }
-    /// Goals wait for what others make (B3 of `give`).
-    fn poll(&self, shared: &Shared) {
-        shared.team.pause(self.me, POLL, || true);
-        shared.crew().with(self.me, Worker::count_poll);
+    fn hold(&self, shared: &Shared) {
+        debug_assert!(self.me != 0, "Y12: worker 0 tells other nodes itself");
+        shared.team.pause(self.me, HOLD, || true);
+        shared.crew().with(self.me, |worker| worker.abi.want_attention());
     }
     fn rest(&mut self, shared: &Shared, home: Option<&mut Home>) -> Wake {
         if self.workers == 1 {

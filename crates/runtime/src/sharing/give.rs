@@ -4,10 +4,8 @@
 //! - B2 A worker publishes (W3 of `worker::all`) before it gives goals away, and before it runs goals that others
 //!   sent. So what those lead to is shared.
 //! - B3 A goal that waits for what another worker is about to make is not hooked there. It would be resumed for each
-//!   element of a list that is made in one go. Its worker *polls* the variable and does nothing else meanwhile: what
-//!   it could do are mostly goals that read what this one makes, a bit at a time. The goal goes to the worker that
-//!   makes what it waits for if polls bring little. There it runs after everything that is ready, as if it had not been
-//!   given away.
+//!   element of a list that is made in one go. It goes to the worker that makes what it waits for. There it runs after
+//!   everything that is ready, as if it had not been given away.
 //! - B5 While all other workers rest (T10 of `solo`), this one is *alone*. Every cell of its nursery is private to it
 //!   again, and it writes any other with plain stores. It ends that before it posts mail, and publishes at the next
 //!   attention.
@@ -28,15 +26,10 @@ use crate::goals::abroad::OUTWARD;
 use crate::goals::state::NO_PRIORITY;
 use crate::reports::trace::What;
 use crate::sharing::choose::Surplus;
-use crate::sharing::state::Polling;
-use crate::sharing::tuning::{
-    LEFT_OUT_MAX, LOOK_AGAIN_BYTES, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET, POLLS_IN_VAIN,
-};
-use crate::terms::deref;
+use crate::sharing::tuning::{LEFT_OUT_MAX, LOOK_AGAIN_BYTES, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET};
 use crate::worker::Worker;
 use crate::worker::rules::Rule;
 use std::sync::atomic::{Ordering, fence};
-use term::word::Tag;
 
 impl Worker {
     /// Makes the goals ready that other workers sent. False if there are none.
@@ -106,7 +99,6 @@ impl Worker {
     }
     /// Before a rest.
     pub(crate) fn go_to_rest(&mut self) {
-        debug_assert!(!self.goals.has_polled(), "polled goals are looked at before anything is reduced");
         self.end_solo();
         if self.visibility.take_publishing() {
             self.publish();
@@ -114,7 +106,6 @@ impl Worker {
         (self.sharing.shown, self.sharing.lowest) = (AT_REST, AT_REST);
         self.shared.team.show_priority(self.index, AT_REST);
         self.show_no_running();
-        self.sharing.polling = Polling::NEW;
     }
     /// B6: goals of a lower priority than before are the next.
     #[inline(always)]
@@ -263,24 +254,6 @@ impl Worker {
             mails.push(Mail { gift, giver: Some(self.index), ..mail });
         }
         self.shared.team.post_all(to, mails);
-    }
-
-    /// B3: makes the polled goals ready whose variables have values, or all if that has taken too long. False if
-    /// there are others.
-    pub(crate) fn poll_variables(&mut self) -> bool {
-        let enough = self.sharing.polling.in_vain >= POLLS_IN_VAIN;
-        let ready = |variable| enough || deref(variable).tag() != Tag::Ref;
-        for (priority, words) in self.goals.take_polled(ready) {
-            self.sharing.polling.since = Some(now());
-            self.push_goals(priority, &words[1..]);
-            self.lose(priority);
-        }
-        !self.goals.has_polled()
-    }
-    /// B3: counts a poll, which is in vain until more is known.
-    pub(crate) fn count_poll(&mut self) {
-        self.sharing.polling.in_vain += 1;
-        self.abi.want_attention();
     }
 }
 

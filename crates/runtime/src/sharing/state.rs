@@ -1,12 +1,11 @@
 //! What the load balance remembers: each worker, and all of them together. The invariants are in `give`, `choose`,
 //! `sums` and `trial`.
 
-use crate::coordination::schedule::since;
 use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use crate::coordination::sync::{Mutex, lock};
 use crate::coordination::team::{AT_REST, NOT_RUNNING};
 use crate::memory::ranges::read;
-use crate::sharing::tuning::{LITTLE_POLLED, OFF, POLLS_IN_VAIN, SEEN_WORDS, YIELD_SLICE};
+use crate::sharing::tuning::{OFF, SEEN_WORDS, YIELD_SLICE};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 use term::Word;
@@ -27,7 +26,6 @@ pub(crate) struct Sharing {
     pub(super) fed_others: Option<Instant>,
     pub(super) descents: usize,
     pub(super) shown_looks: bool,
-    pub(super) polling: Polling,
     /// B10 of `sums`.
     pub(super) sums: Sums,
     /// The worker that gave it goals last.
@@ -53,7 +51,6 @@ impl Sharing {
             fed_others: None,
             descents: 0,
             shown_looks: false,
-            polling: Polling::NEW,
             sums: Sums::NONE,
             fed_by: None,
             seen: Seen::default(),
@@ -67,13 +64,6 @@ impl Sharing {
         (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
         (self.yields, self.overdue) = (Yields::NEW, None);
         self.seen = Seen::default();
-    }
-    /// B3 of `give`: whether a goal that waits for what another worker makes is polled; else it goes there.
-    pub(crate) fn polls(&mut self) -> bool {
-        if self.polling.since.take().is_some_and(|before| since(before) >= LITTLE_POLLED) {
-            self.polling.in_vain = 0;
-        }
-        self.polling.in_vain < POLLS_IN_VAIN
     }
     /// B6: the priority that others were shown.
     #[inline(always)]
@@ -142,19 +132,6 @@ impl Yields {
     pub(super) fn begin(&mut self) {
         *self = Yields { runs_at: self.runs_at, needed: self.needed, ..Yields::NEW };
     }
-}
-
-/// Polling (B3).
-#[derive(Debug)]
-pub(super) struct Polling {
-    /// When the last polled goal was made ready.
-    pub(super) since: Option<Instant>,
-    /// How often in a row little came of it.
-    pub(super) in_vain: u32,
-}
-
-impl Polling {
-    pub(super) const NEW: Polling = Polling { since: None, in_vain: 0 };
 }
 
 /// B4: the bottom of the top segment when the worker last looked.

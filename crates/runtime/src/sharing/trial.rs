@@ -155,10 +155,6 @@ impl Worker {
     pub(super) fn send_all(&mut self, to: usize) {
         debug_assert!(to != self.index, "B13: a worker keeps its goals");
         self.end_solo();
-        for (priority, words) in self.goals.take_polled(|_| true) {
-            self.push_goals(priority, &words[1..]);
-            self.lose(priority);
-        }
         let mut mails = Vec::new();
         loop {
             let top = self.abi.goals as usize;
@@ -266,13 +262,10 @@ mod tests {
         let worker = builder.node.worker();
         let team = worker.shared.clone();
         let start = worker.priority();
-        let polled = worker.new_variable();
         for number in 1..=3 {
             worker.spawn(goal, &[Word::small(number)]);
         }
         worker.spawn_at(7, goal, &[Word::small(4)]);
-        worker.gain(start);
-        worker.goals.poll(start, vec![polled, Word::small(5), goal.goal_word()]);
         worker.send_while_off();
         assert_eq!(team.team.take_mail(1).len(), 0);
         team.trial.only.store(1, Relaxed);
@@ -280,7 +273,7 @@ mod tests {
         let mails = team.team.take_mail(1);
         let numbers = |words: &[Word]| words.iter().step_by(2).map(|word| word.as_int()).collect::<Vec<_>>();
         let sent: Vec<_> = mails.iter().map(|mail| (mail.priority, numbers(&mail.words))).collect();
-        assert_eq!(sent, [(start, vec![1, 2, 3, 5]), (7, vec![4])]);
+        assert_eq!(sent, [(start, vec![1, 2, 3]), (7, vec![4])]);
         assert_eq!(worker.ready_words(), 0);
         // It is the one.
         team.trial.only.store(0, Relaxed);

@@ -43,10 +43,6 @@ pub(crate) const LOOKS_IN_VAIN: u32 = 4;
 pub(crate) const LEFT_OUT_MAX: u32 = 6;
 /// Goals that workers which reduce at lower priorities get in one look, at most, all together (B6).
 pub(crate) const LOWER_GET: usize = 32;
-/// Polls in a row that bring less than [`LITTLE_POLLED`] before a goal is sent back (B3).
-pub(crate) const POLLS_IN_VAIN: u32 = 3;
-/// Time of work below which a polled goal was not worth the poll (B3).
-pub(crate) const LITTLE_POLLED: Duration = Duration::from_micros(10);
 
 // Reducing below others (`yields`).
 
@@ -65,9 +61,6 @@ pub(crate) const YIELD_DOUBLINGS: u32 = 10;
 
 /// Time after which an idle worker asks another one.
 pub(crate) const PATIENCE: Duration = Duration::from_micros(100);
-/// Time after which a worker whose goals wait for what others make looks again (B3): by then there is a batch to work
-/// on.
-pub(crate) const POLL: Duration = Duration::from_micros(50);
 
 // Sums (`sums`).
 

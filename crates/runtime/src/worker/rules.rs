@@ -10,8 +10,6 @@ use std::str::FromStr;
 pub enum Rule {
     /// Looks that find nothing are left out ever more often.
     Looks,
-    /// B3: a goal that waits for another worker's list is polled.
-    Poll,
     /// B5: a worker is alone while others rest.
     Solo,
     /// B10: sums of what is not known yet go to the worker that computes it.
@@ -30,9 +28,8 @@ pub enum Rule {
 
 impl Rule {
     /// All of them, and their names.
-    pub const ALL: [(Rule, &str); 9] = [
+    pub const ALL: [(Rule, &str); 8] = [
         (Rule::Looks, "looks"),
-        (Rule::Poll, "poll"),
         (Rule::Solo, "solo"),
         (Rule::Sums, "sums"),
         (Rule::Yields, "yields"),
@@ -78,11 +75,11 @@ mod tests {
 
     #[test]
     fn rules_are_left_out_by_name() {
-        let without: Without = "poll,both".parse().expect("these are names");
+        let without: Without = "sums,both".parse().expect("these are names");
         let left_out: Vec<_> =
             Rule::ALL.iter().filter(|&&(rule, _)| without.has(rule)).map(|&(_, name)| name).collect();
-        assert_eq!(left_out, ["poll", "both"]);
+        assert_eq!(left_out, ["sums", "both"]);
         assert!(Rule::ALL.iter().all(|&(rule, _)| !Without::NONE.has(rule)));
-        assert!("poll,nothing".parse::<Without>().is_err_and(|error| error.contains("`nothing`")));
+        assert!("sums,nothing".parse::<Without>().is_err_and(|error| error.contains("`nothing`")));
     }
 }

@@ -1,5 +1,4 @@
-//! A running worker that waits for a moment: for what another one makes (B3 of `give`), or because others reduce at a
-//! higher priority (B11 of `yields`).
+//! A running worker that waits for a moment, because others reduce at a higher priority (B11 of `yields`).
 //!
 //! Invariants (T1 to T12 are those of the modules beside this one):
 //! - T13 A worker in `pause` counts as running, and every poke ends its pause: under the lock of its mailbox it says
@@ -31,7 +30,7 @@ impl Precedence {
 }
 
 impl Team {
-    /// A running worker waits: until it has something to attend to, `goes_on` answers false, or for so long.
+    /// A running worker waits: until it has something to attend to, `goes_on` answers false, or `time` is over.
     pub(crate) fn pause(&self, me: usize, time: Duration, goes_on: impl Fn() -> bool) {
         let begin = now();
         let waits = || !self.wants(me) && goes_on() && since(begin) < time;
