@@ -15,6 +15,9 @@
 //! - J5 A node from which more than a quarter of its heap limit is under way has no turn, and so hands no goal over,
 //!   until that is less. It goes on handling what comes: what it sends for that answers others. So what is under way to
 //!   it gets less whatever it waits for itself, and no two nodes wait for each other.
+//! - J7 Near its heap limit a node first reduces what others have thrown to it: while its worker 0 has ready goals, its
+//!   other workers hand none over. So of goals that are thrown to and fro no more wait than with one worker. After
+//!   [`SHORT_TURNS`] turns in a row the others go on for one: nobody waits for ever, whatever worker 0 does.
 //! - J4 What shows a value to another node leaves when what is beside terms ([`crate::Beside`]) lets it, and all
 //!   messages of a priority to a node leave in order. While any is kept, an answer to this node is under way: so the
 //!   run goes on (X4 of `machine`).
@@ -61,6 +64,9 @@ const LOST: u32 = 5;
 const MESSAGE_NS: u64 = 1_000;
 /// Levels of structure that a gift brings of what it awaits.
 const GIFT_LEVELS: u8 = 64;
+/// J7: less than this part of the heap limit is left: half. The turns.
+const SHORT_PART: usize = 2;
+const SHORT_TURNS: u32 = 64;
 /// J5: a node has at most this part of its heap limit under way: a quarter.
 const UNDER_WAY_PART: u64 = 4;
 
@@ -85,6 +91,8 @@ pub(crate) struct Reducer<'a> {
     woken: bool,
     /// J5, or R1 of `rounds`.
     holds_back: bool,
+    /// J7: turns in a row for which the other workers have handed nothing over.
+    short: u32,
     /// Of node 0: all nodes were asked how deep shoens are that wait for ever, and the deepest that is known.
     deepest: Option<u32>,
     rounds: Rounds,
@@ -126,6 +134,7 @@ impl<'a> Reducer<'a> {
             received: 0,
             woken: true,
             holds_back: false,
+            short: 0,
             deepest: None,
             rounds: Rounds::new(options.node, options.nodes, limit),
             deaths: BTreeSet::new(),
@@ -199,7 +208,11 @@ impl<'a> Reducer<'a> {
         // A turn ends what is to end.
         let goes_on = worker.may_go_on(0).is_ok();
         self.holds_back = goes_on && (in_rounds || under_way > limit / UNDER_WAY_PART);
-        self.node.set_under_way(under_way, self.holds_back);
+        let short = worker.room() < worker.heap_limit() / SHORT_PART && worker.has_ready();
+        self.short = if short && self.short < SHORT_TURNS { self.short + 1 } else { 0 };
+        debug_assert!(self.short <= SHORT_TURNS, "J7: others wait for {} turns", self.short);
+        let others = self.holds_back || goes_on && self.short > 0;
+        self.node.set_under_way(under_way, others);
         if under_way > limit && goes_on {
             let [under_way, limit] = [under_way, limit].map(|bytes| bytes.div_ceil(1 << 20));
             let message = format!(

@@ -27,7 +27,7 @@
 //! What waits is not garbage: goals are held. Cycles of variables there are none (rule L of `binding`). A cycle of
 //! daemons alone, such as mergers that feed each other over nodes, is not collected.
 
-use super::exports::{self, Export, WHOLE};
+use super::exports::{self, WHOLE};
 use super::{Fault, Post, Protocol, Rule, With, imports};
 use crate::store::{ExportId, ImportId, Store};
 use crate::wire::message::{Distance, Distances, FAR, Item, Message};
@@ -44,13 +44,11 @@ pub(super) struct Told {
     distance: u8,
 }
 
-impl Export {
-    /// The distance that what was told makes.
-    fn nearest(&self, all: bool) -> u8 {
-        let sum: u128 = self.told.iter().map(|told| u128::from(told.weight)).sum();
-        let nearest = self.told.iter().map(|told| told.distance).min();
-        nearest.filter(|_| sum == self.weight || !all).unwrap_or(1)
-    }
+/// The distance that what was told of an export of this weight makes.
+fn nearest(told: &[Told], weight: u128, all: bool) -> u8 {
+    let sum: u128 = told.iter().map(|told| u128::from(told.weight)).sum();
+    let nearest = told.iter().map(|told| told.distance).min();
+    nearest.filter(|_| sum == weight || !all).unwrap_or(1)
 }
 
 /// Reads of suspects that are under way at one time, at most: enough that nobody waits for the next answer.
@@ -103,8 +101,9 @@ impl Protocol {
     pub(crate) fn bytes(&self) -> (usize, usize) {
         let (exports, imports) = (&self.exports, &self.imports);
         let bytes = |exports, imports| exports * exports::BYTES + imports * imports::BYTES;
-        let all = bytes(exports.most(), imports.most());
-        (all, all - bytes(exports.used(), imports.used()))
+        let told = exports.told.len() * exports::TOLD_BYTES;
+        let all = bytes(exports.most(), imports.most()) + told;
+        (all, all - told - bytes(exports.used(), imports.used()))
     }
 }
 
@@ -200,12 +199,18 @@ impl<S: Store, P: Post> With<'_, S, P> {
         let all = self.protocol.rule(Rule::AllFar);
         for Distance { entry, import, weight, distance } in items {
             let export = self.exported(from, entry)?;
-            let Some(entry) = self.protocol.exports.get_mut(export) else { continue };
-            entry.told.retain(|told| (told.from, told.import) != (from, import));
+            let exports = &mut self.protocol.exports;
+            let Some(total) = exports.get(export).map(|entry| entry.weight) else { continue };
+            let told = exports.told.entry(export.0).or_default();
+            told.retain(|told| (told.from, told.import) != (from, import));
             if distance > 1 {
-                entry.told.push(Told { from, import, weight, distance });
+                told.push(Told { from, import, weight, distance });
             }
-            let nearest = entry.nearest(all);
+            let nearest = nearest(told, total, all);
+            if told.is_empty() {
+                exports.told.remove(&export.0);
+            }
+            let Some(entry) = exports.get_mut(export) else { continue };
             if std::mem::replace(&mut entry.distance, nearest) != nearest {
                 self.store.set_distance(export, nearest);
             }
@@ -215,8 +220,10 @@ impl<S: Store, P: Post> With<'_, S, P> {
 
     /// The weight of an export has changed: nothing that was told of it counts any more.
     pub(super) fn forget_told(&mut self, export: ExportId) {
+        if !self.protocol.exports.told.is_empty() {
+            self.protocol.exports.told.remove(&export.0);
+        }
         let Some(entry) = self.protocol.exports.get_mut(export) else { return };
-        entry.told.clear();
         if std::mem::replace(&mut entry.distance, 1) > 1 {
             self.store.set_distance(export, 1);
         }

@@ -7,6 +7,7 @@ use crate::wire::message::{Message, Reader};
 use crate::wire::tokens::{Name, Packed, Reference, Token, Tokens};
 use fabric::NodeId;
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
 /// Structures that are larger get an identity at once (words).
 const LARGE: usize = 32;
@@ -51,8 +52,7 @@ pub(crate) struct Export {
     /// The import that it passes on; none if it was made for a term of this node. All references to an export have
     /// one label, so it is used again for nothing else, even if its variable has become something else.
     made_for: Option<ImportId>,
-    /// How far its imports are (see `cycles`), and what that makes; 0 is as 1.
-    pub(super) told: SmallVec<[Told; 1]>,
+    /// How far its imports are (see `cycles`); 0 is as 1.
     pub(super) distance: u8,
 }
 
@@ -61,10 +61,14 @@ pub(crate) struct Export {
 pub(crate) struct Exports {
     entries: Vec<Option<Export>>,
     free: Vec<u32>,
+    /// What makes the distances, of those few of which anything was told.
+    pub(super) told: BTreeMap<u32, SmallVec<[Told; 1]>>,
 }
 
 /// Of an entry, with its place in the list of free ones.
 pub(super) const BYTES: usize = size_of::<Option<Export>>() + 4;
+/// Of what was told of one, with its share of the map.
+pub(super) const TOLD_BYTES: usize = size_of::<SmallVec<[Told; 1]>>() + 16;
 
 impl Exports {
     pub(crate) fn get(&self, export: ExportId) -> Option<&Export> {
@@ -104,6 +108,7 @@ impl Exports {
     pub(super) fn remove(&mut self, export: ExportId) {
         if let Some(entry) = self.entries[export.0 as usize].take() {
             debug_assert!(entry.weight == 0, "D1: {export:?} is freed, and {} is out", entry.weight);
+            self.told.remove(&export.0);
             self.free.push(export.0);
         }
     }

@@ -159,6 +159,10 @@ impl<'t> Terms<'t> {
     pub fn room(&self) -> usize {
         self.worker.room()
     }
+    /// Whether the first worker has goals that are ready.
+    pub fn has_ready(&self) -> bool {
+        self.worker.has_ready()
+    }
     /// Bytes of the heap, and of what is kept beside it, that are in use.
     pub fn bytes_in_use(&self) -> usize {
         self.worker.bytes_in_use()

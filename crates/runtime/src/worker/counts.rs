@@ -30,6 +30,10 @@ impl Worker {
             Some(record)
         })
     }
+    /// Whether any goal is ready: then there is more than the ends of the stack's segments.
+    pub(crate) fn has_ready(&self) -> bool {
+        self.ready_words() > self.goals.segments().len()
+    }
     /// Words of ready goals.
     pub(crate) fn ready_words(&self) -> usize {
         let on_stack = (self.abi.goals as usize - self.goals.start()) / 8;
