@@ -407,7 +407,7 @@ impl Node {
         room.map_err(|error| error.detail(format!("{} MiB are in use", worker.mebibytes_in_use())))
     }
     /// Y12 of `abroad`: `bytes` of messages to other nodes are under way, and count for the heap limit. While
-    /// `holds_back`, this node has no turn, and its other workers hand no goal to other nodes.
+    /// `holds_back`, the workers of this node but worker 0 hand no goal to other nodes.
     pub fn set_under_way(&mut self, bytes: u64, holds_back: bool) {
         self.shared.under_way.store(usize::try_from(bytes).unwrap_or(usize::MAX), Relaxed);
         self.shared.holds_back.store(holds_back, Relaxed);

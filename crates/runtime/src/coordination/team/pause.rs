@@ -1,4 +1,5 @@
-//! A running worker that waits for a moment, because others reduce at a higher priority (B11 of `yields`).
+//! A running worker that waits for a moment, because others reduce at a higher priority (B11 of `yields`), or because
+//! worker 0 comes first (Y12 of `abroad`).
 //!
 //! Invariants (T1 to T12 are those of the modules beside this one):
 //! - T13 A worker in `pause` counts as running, and every poke ends its pause: under the lock of its mailbox it says

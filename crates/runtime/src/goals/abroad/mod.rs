@@ -31,8 +31,9 @@
 //!   [`BUNCH_BYTES`] more are allocated, or until anything else wants attention, nothing being ready included. So a
 //!   program that throws goals one after the other leaves generated code once for many of them, and they travel
 //!   together. A loop that does not allocate is ended by the ticker: no goal waits for longer than two ticks.
-//! - Y12 While too much is under way from this node (`Node::set_under_way`), worker 0 has no turn, and another worker
-//!   that has anything to tell waits between two reductions: so what is kept for other nodes stays bounded.
+//! - Y12 While too much is under way from this node, worker 0 has no turn. Meanwhile, and while little room is left for
+//!   what others have thrown to it (`Node::set_under_way`), another worker that has anything to tell waits between two
+//!   reductions: so what is kept for other nodes stays bounded.
 //! - Y13 A major collection that leaves less room than it should does not end the run of a node which *hopes*: other
 //!   nodes may hold garbage in rings, and worker 0 looks outside the node at once. Whoever sees that there is no hope
 //!   says so; and what is in use stays within the heap limit.
