@@ -8,8 +8,15 @@ use runtime::node::{Bell, Node};
 use runtime::outcome::{ErrorKind, RunOutcome, Waiting};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::thread::{Builder, Thread, park_timeout, scope};
+use std::time::Duration;
 use term::abi::PredicateId;
+
+/// J1 of `node`: how often nodes that reduce are reminded; and how long nobody looks whether any does, at most.
+const REMINDED: Duration = Duration::from_millis(5);
+const UNSEEN: Duration = Duration::from_millis(80);
 
 /// What became of a run.
 #[derive(Debug)]
@@ -61,7 +68,35 @@ pub fn run(nodes: &mut [&mut Node], goal: PredicateId, identities: bool) -> Resu
         Machine::new(id, count, reducer, Costs::REAL)
     };
     let end = |mut machine: Machine<Reducer<'_>>| machine.program.end();
-    Ok(Run::of(threads::run(count, make, end)?))
+    Ok(Run::of(reminding(&bells, || threads::run(count, make, end))?))
+}
+
+/// J1 of `node`: reminds nodes that reduce as long as `run` takes. A system that refuses the thread has none for the
+/// nodes, either.
+fn reminding<R>(bells: &[Bell], run: impl FnOnce() -> R) -> R {
+    /// Even if the run panics.
+    struct Ends<'a>(&'a AtomicBool, Option<Thread>);
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            // Relaxed: it orders nothing.
+            self.0.store(true, Relaxed);
+            self.1.iter().for_each(Thread::unpark);
+        }
+    }
+    let over = AtomicBool::new(false);
+    let remind = || {
+        let mut pause = REMINDED;
+        while !over.load(Relaxed) {
+            park_timeout(pause);
+            let reducing = bells.iter().filter(|bell| bell.remind()).count();
+            pause = if reducing > 0 { REMINDED } else { UNSEEN.min(2 * pause) };
+        }
+    };
+    scope(|scope| {
+        let thread = Builder::new().name("fifth-reminder".into()).spawn_scoped(scope, remind);
+        let _ends = Ends(&over, thread.ok().map(|thread| thread.thread().clone()));
+        run()
+    })
 }
 
 /// The same with one node in each process of a job: this one's part. The nodes have the same program,
@@ -117,4 +152,50 @@ fn outcome(mut parts: Vec<Part>) -> RunOutcome {
         }
     }
     if sum == 0 { RunOutcome::Success } else { RunOutcome::Deadlock { goals: all, count: sum } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::native::{Native, Outcome, Seat};
+    use runtime::node::{Answer, Term, Terms, Turn};
+    use std::time::Instant;
+    use term::abi::{Builtin, Place};
+
+    /// Far more than a reminder takes.
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Reduces on and on, and allocates nothing, until a time that no test sees.
+    fn spin<'t>(terms: &mut Terms<'t>, _: &[Term<'t>], _: &mut [Term<'t>]) -> Answer<'t> {
+        let begin = *terms.state::<Option<Instant>>().get_or_insert_with(Instant::now);
+        if begin.elapsed() < LONG {
+            let spin = terms.called();
+            terms.spawn(spin, &[]);
+        }
+        Outcome::Done
+    }
+
+    #[test]
+    fn who_has_overlooked_a_bell_looks_all_the_same() {
+        let signature = Builtin {
+            module: "main".into(),
+            name: "spin".into(),
+            modes: "".into(),
+            place: Place::Goal,
+            daemon: false,
+        };
+        let options = runtime::worker::Options { nodes: 2, ..runtime::worker::Options::alone(1) };
+        let native = Native::new(signature, Seat::Noted, false, spin);
+        let mut node = Node::new(options, Arc::default(), vec![native]).expect("address space");
+        let mut terms = node.terms();
+        let (module, name) = (terms.intern("main"), terms.intern("spin"));
+        let goal = terms.predicates().lookup(module, name, 0);
+        let bell = node.bell();
+        assert!(!bell.remind(), "it does not reduce");
+        node.begin(goal);
+        // Nobody rings.
+        let turns = reminding(&[bell], || [(); 3].map(|()| node.turn()));
+        assert_eq!(turns, [Turn::Look; 3]);
+        node.end(Some(RunOutcome::Success));
+    }
 }

@@ -6,8 +6,9 @@
 //!
 //! Invariants:
 //! - J1 A node of this process that is reducing is woken after a message for it can be seen: bells ring at the next
-//!   background work, before which the machine has polled, and so published. A node of another process looks by
-//!   itself.
+//!   background work, before which the machine has polled, as a rule, and so published. It may overlook that (K2 of
+//!   the runtime's `waker`), and what had to wait for credits or for room leaves later: so it is reminded, too, every
+//!   5 ms while it reduces, and looks even if it allocates nothing. A node of another process looks by itself.
 //! - J2 A node whose run has ended, by itself or because another one's has, reduces nothing more and drops what
 //!   comes: so the machine finds that nobody has anything to do.
 //! - J3 A node with a meter is simulated: its turns are slices of reductions, and virtual time passes with each

@@ -6,8 +6,9 @@
 //! - K2 The worker restores its limit first and takes `woken` second, and so does generated code (C8 of `term::abi`); a
 //!   waker sets `woken` first and lowers the limit second. There is no fence between the two steps of the worker, so a
 //!   wake may be overlooked while its store is on the way; it is then seen at the worker's next attention, and the
-//!   ticker repeats wakes as long as events may come. Nobody repeats an interrupt: between its two steps all threads
-//!   of the process have a fence, where the system has that (`membarrier`).
+//!   ticker repeats wakes as long as events may come. Of several nodes in a process each is reminded while it reduces
+//!   ([`Bell::remind`](crate::node::Bell::remind)). Nobody repeats an interrupt: between its two steps all threads of
+//!   the process have a fence, where the system has that (`membarrier`).
 
 use rustix::thread::{MembarrierCommand, membarrier};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};

@@ -68,6 +68,14 @@ impl Worker {
             self.look_again(needed, fenced);
         } else {
             self.abi.set_limit(self.abi.limit().min(self.attention.soon().max(needed)));
+            if self.is_one_of_several_nodes() {
+                // K2: a message that comes now is seen, below or when the limit is compared.
+                fence(Ordering::SeqCst);
+            }
+        }
+        if self.is_woken() {
+            // K2: the limit was set again.
+            self.abi.want_attention();
         }
         self.switch_priority();
         self.park_stopped();

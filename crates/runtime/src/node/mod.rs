@@ -83,6 +83,15 @@ impl Bell {
         self.0.waker.wake();
         self.0.team.knock();
     }
+    /// There may be one that it was not woken for, or has overlooked that (K2 of `waker`). False if worker 0 does not
+    /// reduce: then whoever steps the node looks anyway.
+    pub fn remind(&self) -> bool {
+        let reduces = self.0.in_turn.load(Relaxed);
+        if reduces {
+            self.0.waker.wake();
+        }
+        reduces
+    }
 }
 
 /// What the system refused to a node with this number of workers.
@@ -370,7 +379,9 @@ impl Node {
     pub fn turn(&mut self) -> Turn {
         self.go_on();
         let idle = self.idle.as_mut().expect("a run has begun");
+        self.shared.in_turn.store(true, Relaxed);
         let turn = reduce::turn(&self.shared, idle, Some(&mut self.home));
+        self.shared.in_turn.store(false, Relaxed);
         self.quiescent = turn == Turn::Quiescent;
         turn
     }

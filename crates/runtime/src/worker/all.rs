@@ -48,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) goal_bytes: AtomicUsize,
     /// Of worker 0, to which the outside belongs.
     pub(crate) waker: Waker,
+    /// Worker 0 has a turn. Relaxed: a hint to wake it.
+    pub(crate) in_turn: AtomicBool,
     /// How the run ended.
     outcome: Mutex<Option<RunOutcome>>,
     /// Requests of this run that could not be done: what was tried, and why; the last ones.
@@ -95,6 +97,7 @@ impl Shared {
             holds_back: AtomicBool::new(false),
             goal_bytes: AtomicUsize::new(0),
             waker: Waker::default(),
+            in_turn: AtomicBool::new(false),
             outcome: Mutex::default(),
             refused: Mutex::default(),
             policy: Mutex::new(Policy::new(options.workers)),
