@@ -22,7 +22,8 @@
 //! | `bind(N,..,At,X,V)`       | a goal has bound a variable of this node at another one, as one that comes here  |
 //! | `told(Bit,Ends,Event)`    | something has happened at another node to the shoen of this goal, and ends it or not |
 //! | `hello(N,Node)`           | that node has goals of the shoen                                                 |
-//! | `done(N,Node,Left)`       | a goal that was sent to that node is counted there, or done; daemons are left at these |
+//! | `done(N,Node,Left)`       | a goal that was sent to that node is counted there, or done; what is left of it  |
+//! | `words(N,Node,Words)`     | goals of the shoen have allocated words at that node                             |
 //! | `order(N,What)`           | `abort`, `stop` or `start`: said to nodes that have goals of the shoen, or daemons |
 //! | `order(N,late)`           | the shoen was aborted before: said to a node that has got daemons of it          |
 //! | `lost(N,Node)`            | the shoen's own node counts this one because that node is dead                   |
@@ -314,14 +315,26 @@ fn hello(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     Outcome::Done
 }
 
-/// `done(N,Node,Left)`: Left is a vector of nodes, if there are any.
+/// `done(N,Node,Left)`: Left is a vector, if it is not empty: words that were allocated there and not told, and nodes
+/// where daemons are left.
 fn done(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
     let (number, node) = (attempt!(integer(worker, 1, inputs[0])), attempt!(integer(worker, 2, inputs[1])));
     let nodes = i64::from(worker.options.nodes);
-    let left = integers(worker, inputs[2]).filter(|left| (0..nodes).contains(left));
-    let left: Vec<u32> = left.map(|left| left as u32).collect();
+    let mut left = integers(worker, inputs[2]);
+    let words = left.next().map_or(0, |words| words.max(0) as u64);
+    let left: Vec<u32> = left.filter(|left| (0..nodes).contains(left)).map(|left| left as u32).collect();
     if is_node(worker, node) {
-        worker.is_done(number, node as u32, &left);
+        worker.is_done(number, node as u32, words, &left);
+    }
+    Outcome::Done
+}
+
+/// `words(N,Node,Words)`.
+fn told_words(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let (number, node) = (attempt!(integer(worker, 1, inputs[0])), attempt!(integer(worker, 2, inputs[1])));
+    let words = attempt!(integer(worker, 3, inputs[2]));
+    if is_node(worker, node) && worker.other_home(number).is_none() {
+        worker.hear_of_words(number, node as u32, words.max(0) as u64);
     }
     Outcome::Done
 }
@@ -345,13 +358,14 @@ fn lose(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
 }
 
 /// What nodes say to each other, with modes.
-pub(crate) const MESSAGES: [(&str, &str, Run); 9] = [
+pub(crate) const MESSAGES: [(&str, &str, Run); 10] = [
     ("foster", "iiiiiiiiii", foster),
     ("daemon", "iiiiiiiiii", daemon),
     ("bind", "iiiiiiiiiaa", bind),
     ("told", "iii", told),
     ("hello", "ii", hello),
     ("done", "iii", done),
+    ("words", "iii", told_words),
     ("order", "ii", order),
     ("lost", "ii", lost),
     ("lose", "i", lose),

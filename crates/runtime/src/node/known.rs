@@ -35,7 +35,7 @@ impl Known {
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
         let [at_priority, at_node, at_position, after_collection, unify, mark, external, exported] =
             runtime_predicates::natives().map(&mut add);
-        let [foster, daemon, bind, told, hello, done, order, lost, lose] =
+        let [foster, daemon, bind, told, hello, done, words, order, lost, lose] =
             MESSAGES.map(|(name, modes, run)| add(runtime_predicates::native(INNER, name, modes, run)));
         debug_assert!(exported < foster, "what nodes say is behind what stays in them");
         let mut builtins = Vec::with_capacity(natives.len());
@@ -70,6 +70,7 @@ impl Known {
             told,
             hello,
             done,
+            words,
             order,
             lost,
             lose,

@@ -45,6 +45,7 @@ impl Worker {
                     self.order_nodes(shoen);
                 }
             }
+            News::Words => self.tell_words(shoen),
             News::HeapLimit => {
                 let kind = Word::atom(self.intern("heap_limit"));
                 self.give_up_for(shoen, kind_bit("heap_limit"), kind);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use term::Word;
 use term::abi::{Position, PredicateId};
+use term::word::INT_MAX;
 
 /// What came with a goal of a shoen from another node.
 #[derive(Clone, Debug)]
@@ -23,6 +24,11 @@ pub(crate) struct Arrival {
     pub(crate) from: u32,
 }
 
+/// A number of words, as one.
+fn small(words: u64) -> Word {
+    Word::small(i64::try_from(words).unwrap_or(i64::MAX).min(INT_MAX))
+}
+
 impl Worker {
     /// Tells another node, unless it is dead (X21).
     pub(super) fn tell_node(&mut self, node: u32, what: PredicateId, args: &[Word]) {
@@ -32,21 +38,51 @@ impl Worker {
     }
     /// X20: tells another node that one of the goals that it has sent is counted here, or done.
     pub(super) fn tell_done(&mut self, number: i64, node: u32) {
-        self.tell_done_but(number, node, BTreeSet::new());
+        self.tell_done_with(number, node, Word::NIL);
     }
-    /// The same; at these nodes daemons are left.
-    fn tell_done_but(&mut self, number: i64, node: u32, left: BTreeSet<u32>) {
-        let left: Vec<Word> = left.into_iter().map(|node| Word::small(node.into())).collect();
-        let left = if left.is_empty() { Word::NIL } else { self.vector(&left) };
+    fn tell_done_with(&mut self, number: i64, node: u32, left: Word) {
         let words = [Word::small(number), Word::small(self.options.node.into()), left];
         self.tell_node(node, self.system_goals.done, &words);
     }
-    /// X20: nothing is left here of what stood for a shoen but its daemons, as another node is told.
-    pub(super) fn tell_end(&mut self, number: i64, node: u32, mut left: BTreeSet<u32>) {
+    /// X20: nothing is left here of what stood for a shoen but its daemons, as another node is told, and of words that
+    /// were not told before (X18).
+    pub(super) fn tell_end(&mut self, number: i64, node: u32, words: u64, mut left: BTreeSet<u32>) {
         if self.shared.shoens.has_daemons(number) {
             left.insert(self.options.node);
         }
-        self.tell_done_but(number, node, left);
+        let all = [small(words)].into_iter().chain(left.into_iter().map(|node| Word::small(node.into())));
+        let all: Vec<Word> = all.collect();
+        let left = if words == 0 && all.len() == 1 { Word::NIL } else { self.vector(&all) };
+        self.tell_done_with(number, node, left);
+    }
+    /// X18: goals here have allocated words of which a shoen's own node does not know. Until that has answered, it
+    /// counts this as one of its goals that was sent there: so it learns of all words before it is over.
+    pub(super) fn tell_words(&mut self, shoen: &Arc<Shoen>) {
+        let Some(home) = self.other_home(shoen.number) else { return };
+        if self.is_lost(home) || !shoen.tally.try_hold() {
+            return;
+        }
+        match shoen.take_untold() {
+            // They were told since that was noted.
+            0 => self.leave(shoen),
+            words => {
+                shoen.away.send(home);
+                let words = [Word::small(shoen.number), Word::small(self.options.node.into()), small(words)];
+                self.tell_node(home, self.system_goals.words, &words);
+            }
+        }
+    }
+    /// X18: goals of a shoen of this node have allocated words at that one.
+    pub(crate) fn hear_of_words(&mut self, number: i64, node: u32, words: u64) {
+        if let Some(shoen) = self.shared.shoens.get(number) {
+            self.count_elsewhere(&shoen, words);
+        }
+        self.tell_done(number, node);
+    }
+    fn count_elsewhere(&mut self, shoen: &Arc<Shoen>, words: u64) {
+        if words != 0 && shoen.count_elsewhere(words) {
+            self.note_words(shoen);
+        }
     }
     /// The node that has made the shoen of a number, if it is another one.
     pub(crate) fn other_home(&self, number: i64) -> Option<u32> {
@@ -120,17 +156,19 @@ impl Worker {
         debug_assert!(shoen.tally.is_over(), "X20: goals of it are left here");
         self.shared.shoens.remove(shoen);
         if let Some(from) = &shoen.foster {
-            self.tell_end(shoen.number, from.load(SeqCst), shoen.nodes());
+            self.tell_end(shoen.number, from.load(SeqCst), shoen.take_untold(), shoen.nodes());
         }
         if self.shared.shoens.has_deserted() {
             self.shared.waker.wake();
         }
     }
-    /// X20: what was sent from here has come, and is counted there, or is done; at these nodes daemons are left.
-    pub(crate) fn is_done(&mut self, number: i64, node: u32, left: &[u32]) {
+    /// X20: what was sent from here has come, and is counted there, or is done; this number of words was allocated for
+    /// it (X18), and at these nodes daemons are left.
+    pub(crate) fn is_done(&mut self, number: i64, node: u32, words: u64, left: &[u32]) {
         let shoen = self.shared.shoens.get(number).filter(|shoen| shoen.away.came(node));
         match shoen {
             Some(shoen) => {
+                self.count_elsewhere(&shoen, words);
                 left.iter().for_each(|&left| self.has_left(&shoen, left));
                 self.leave(&shoen);
             }

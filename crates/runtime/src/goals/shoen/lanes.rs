@@ -237,15 +237,20 @@ impl Worker {
         }
         if words != 0 && shoen.count_words(words) {
             let shoen = shoen.clone();
-            self.note_exhausted(&shoen);
+            self.note_words(&shoen);
         }
     }
-    /// X18.
+    /// X18: goals of a shoen have allocated many words.
     #[cold]
-    fn note_exhausted(&mut self, shoen: &Arc<Shoen>) {
-        for shoen in shoen.outwards().filter(|shoen| shoen.is_exhausted()) {
-            self.note_news(shoen, News::Event("resource_low"));
-            self.order_stop();
+    pub(super) fn note_words(&mut self, shoen: &Arc<Shoen>) {
+        for shoen in shoen.outwards() {
+            if shoen.is_to_tell() {
+                self.note_news(shoen.clone(), News::Words);
+            }
+            if shoen.is_exhausted() {
+                self.note_news(shoen, News::Event("resource_low"));
+                self.order_stop();
+            }
         }
     }
     /// X19: somebody has stopped a shoen.

@@ -116,7 +116,7 @@ impl Worker {
         debug_assert!(self.other_home(number) != Some(node), "X21: a dead node tells nothing of {number}");
         let foster = self.shared.shoens.get(number).filter(|shoen| shoen.tally.try_hold());
         let home = self.shared.shoens.home(number);
-        let Some(shoen) = foster else { return self.tell_end(number, home, BTreeSet::new()) };
+        let Some(shoen) = foster else { return self.tell_end(number, home, 0, BTreeSet::new()) };
         debug_assert!(shoen.foster.is_some(), "X21: a shoen's own node does not tell itself");
         self.report_lost(&shoen, node);
         if !shoen.is_adopted(node, home) {

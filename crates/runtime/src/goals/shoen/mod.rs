@@ -24,7 +24,10 @@
 //!   awaited from outside, waits for ever. A major collection finds it if one worker makes it alone, as it does while
 //!   there are shoens. Where no goal at all is ready, all that wait do so for ever.
 //! - X18 What a worker allocates while it runs a lane's goals is counted with them (X13): so a limit is noticed when it
-//!   leaves the lane, and at a collection at the latest.
+//!   leaves the lane, and at a collection at the latest. A foster (X20) tells the shoen's own node of what was counted
+//!   there: when it is a portion of words that was not told, and whoever counts it when nothing is left of it. So the
+//!   own node knows all but a portion from each other one, and all words of a shoen that is over. What a node had not
+//!   told when it died (X21) is counted nowhere.
 //! - X19 A shoen is *stopped* if it or one around it was told to stop, or has allocated what it may. A worker *parks*
 //!   ready goals of stopped shoens at its next attention, after all that makes goals ready there: they are everybody's
 //!   then, published, and keep their place as holders. Whoever parks looks once more whether the shoen is stopped, and

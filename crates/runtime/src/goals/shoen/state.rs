@@ -6,6 +6,7 @@ mod known;
 mod left;
 mod losses;
 mod tally;
+mod words;
 
 use crate::coordination::sync::atomic::{
     AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst,
@@ -25,6 +26,7 @@ use std::sync::{Arc, Weak};
 pub(crate) use tally::Tally;
 use term::Word;
 use term::abi::{Position, PredicateId};
+use words::Words;
 
 /// The highest number of a lane: those above are priorities, and that of what is for other nodes.
 const FIRST_LANE: i64 = -2;
@@ -55,15 +57,10 @@ pub(crate) struct Shoen {
     /// The lowest and the highest priority of its goals.
     pub(super) range: (i64, i64),
     pub(crate) tally: Tally,
-    /// X18: words that its goals have allocated, and those of shoens inside, as far as workers have counted; and how
-    /// many they may.
-    words: AtomicU64,
-    words_max: AtomicU64,
-    /// The same at the last major collection.
-    words_before: AtomicU64,
-    /// X19: it was told to stop; it has allocated what it may.
+    /// X18: what its goals have allocated, and may.
+    words: Words,
+    /// X19: it was told to stop.
     stopped: AtomicBool,
-    exhausted: AtomicBool,
     /// Its deadlock was reported, and no goal of it was resumed since.
     pub(super) told: AtomicBool,
     /// By priority, and whether they are those of daemons.
@@ -99,11 +96,8 @@ impl Shoen {
             away: Away::new(),
             nodes: Mutex::new(BTreeSet::new()),
             has_left: AtomicBool::new(false),
-            words: AtomicU64::new(0),
-            words_max: AtomicU64::new(u64::MAX),
-            words_before: AtomicU64::new(0),
+            words: Words::new(),
             stopped: AtomicBool::new(false),
-            exhausted: AtomicBool::new(false),
             told: AtomicBool::new(false),
             lanes: Mutex::new(FxHashMap::default()),
             children: Mutex::new(FxHashMap::default()),
@@ -123,54 +117,10 @@ impl Shoen {
     pub(super) fn children(&self) -> Vec<Arc<Shoen>> {
         lock(&self.children).values().filter_map(Weak::upgrade).collect()
     }
-    /// Its goals may allocate this number of words from the beginning.
-    pub(crate) fn limit_words(&self, words: u64) {
-        self.words_max.store(words, SeqCst);
-    }
-    /// Its goals may allocate this number of words from now on, and those that were left of a limit before.
-    pub(super) fn add_words(&self, words: u64) {
-        let all = self.words.load(Relaxed);
-        let left = match self.words_max.load(SeqCst) {
-            u64::MAX => 0,
-            most => most.saturating_sub(all),
-        };
-        self.words_max.store(all.saturating_add(left).saturating_add(words), SeqCst);
-        self.exhausted.store(false, SeqCst);
-    }
-    /// X18: its goals have allocated words, and so have those of shoens around it. True if they may be too many in one
-    /// of these.
-    pub(super) fn count_words(&self, words: u64) -> bool {
-        let (mut shoen, mut many) = (self, false);
-        loop {
-            let all = shoen.words.fetch_add(words, Relaxed) + words;
-            many |= all > shoen.words_max.load(Relaxed);
-            match &shoen.parent {
-                Some(parent) => shoen = parent,
-                None => return many,
-            }
-        }
-    }
-    /// X18: true once if its goals have allocated too many words: then they stop (X19).
-    pub(super) fn is_exhausted(&self) -> bool {
-        let (all, most) = (self.words(), self.words_max.load(Relaxed));
-        let ends = all > most && self.words_max.compare_exchange(most, u64::MAX, SeqCst, SeqCst).is_ok();
-        if ends {
-            self.exhausted.store(true, SeqCst);
-        }
-        ends
-    }
-    /// X18: words that its goals have allocated, as far as workers have counted.
-    pub(super) fn words(&self) -> u64 {
-        self.words.load(Relaxed)
-    }
     /// Words that its goals have allocated, those of them that wait, and shoens inside it.
     pub(crate) fn figures(&self) -> [i64; 3] {
-        let words = i64::try_from(self.words()).unwrap_or(i64::MAX).min(term::word::INT_MAX);
+        let words = i64::try_from(self.words.all()).unwrap_or(i64::MAX).min(term::word::INT_MAX);
         [words, self.tally.waiting(), lock(&self.children).len() as i64]
-    }
-    /// Words since the last major collection.
-    fn recent_words(&self) -> u64 {
-        self.words().saturating_sub(self.words_before.load(Relaxed))
     }
     /// X19: its goals, and those inside, do not run until it is told to start. False if it was told before.
     pub(super) fn stop(&self) -> bool {
@@ -182,7 +132,7 @@ impl Shoen {
     }
     /// X19: whether its goals do not run.
     pub(super) fn is_stopped(&self) -> bool {
-        let own = self.stopped.load(SeqCst) || self.exhausted.load(SeqCst);
+        let own = self.stopped.load(SeqCst) || self.words.is_exhausted();
         own || self.parent.as_ref().is_some_and(|parent| parent.is_stopped())
     }
     /// It and all that it is a goal of, from the inside.
@@ -405,11 +355,11 @@ impl Shoens {
         let tables = lock(&self.tables);
         let all = || tables.shoens.values().map(|(shoen, _)| shoen);
         let told = || all().filter(|shoen| shoen.kinds & bit != 0 && !shoen.tally.is_aborted());
-        let key = |shoen: &&Arc<Shoen>| (shoen.recent_words(), shoen.number);
+        let key = |shoen: &&Arc<Shoen>| (shoen.words.recent(), shoen.number);
         let mut most = told().max_by_key(key)?.clone();
         let inside = |inner: &&Arc<Shoen>, outer: &Shoen| {
             inner.outwards().skip(1).any(|around| around.number == outer.number)
-                && 2 * inner.recent_words() >= outer.recent_words()
+                && 2 * inner.words.recent() >= outer.words.recent()
         };
         while let Some(inner) = told().filter(|inner| inside(inner, &most)).max_by_key(key) {
             most = inner.clone();
@@ -423,7 +373,7 @@ impl Shoens {
     /// A major collection is over: words that shoens allocate from now on are recent.
     pub(crate) fn begin_recent(&self) {
         for (shoen, _) in lock(&self.tables).shoens.values() {
-            shoen.words_before.store(shoen.words(), Relaxed);
+            shoen.words.begin_recent();
         }
     }
     /// Whether goals may wait that are dropped; said once.
@@ -517,6 +467,8 @@ pub(super) struct Since {
 pub(super) enum News {
     /// It was started or stopped, or has allocated what it may: an atom of this name.
     Event(&'static str),
+    /// Of a foster: many words, of which the shoen's own node does not know.
+    Words,
     /// The heap is full, most of it by this shoen, which is aborted.
     HeapLimit,
 }
