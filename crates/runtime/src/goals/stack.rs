@@ -300,11 +300,12 @@ impl Worker {
         self.goals.clean = self.goals.clean.min(segment.floor);
         self.abi.goals = at(segment.floor);
         match best {
-            Some(key) if key.0 > below.rank => {
+            Some(key) if key.1 == below.priority => self.fill_segment(key, segment.floor),
+            // X11 of `shoen`: what was made ready meanwhile comes on top, even if it is of another lane of that rank.
+            Some(key) if key.0 >= below.rank => {
                 self.begin_segment(key);
                 self.fill_segment(key, self.abi.goals as usize);
             }
-            Some(key) if key.1 == below.priority => self.fill_segment(key, segment.floor),
             _ => self.run_at((below.rank, below.priority)),
         }
         self.lose(segment.priority);

@@ -12,6 +12,8 @@ use term::abi::PredicateId;
 
 impl Worker {
     /// What a goal of a lane becomes that leaves for a node, and is under way already (X12). Daemons are not counted.
+    /// It is taken in there before anything else, so that a goal without end does not keep it from being counted there,
+    /// or dropped; and those that come together run in the order in which they were sent.
     pub(crate) fn leaving(&mut self, lane: i64, node: u32, predicate: PredicateId, args: &[Word]) -> Goal {
         let priority = self.rank(lane);
         let (numbers, becomes) = match self.counted_shoen(lane) {
@@ -26,7 +28,7 @@ impl Worker {
         };
         let goal = [self.predicate_object(predicate), self.vector(args)];
         let args = numbers.into_iter().chain(goal).collect();
-        Goal { priority, predicate: becomes, args }
+        Goal { priority: PRIORITY_MAX, predicate: becomes, args }
     }
     /// What is said of a shoen whose goal goes to another node, where its priority is this one.
     fn said_of(&mut self, shoen: &Arc<Shoen>, priority: i64) -> [Word; 8] {

@@ -215,9 +215,9 @@ impl Worker {
     pub(super) fn order_nodes(&mut self, shoen: &Arc<Shoen>) {
         let mut all = vec![shoen.clone()];
         while let Some(shoen) = all.pop() {
-            for node in shoen.nodes() {
-                self.order_at(&shoen, node);
-            }
+            // A foster's own node tells the others.
+            let nodes = if shoen.foster.is_none() { shoen.nodes() } else { BTreeSet::new() };
+            nodes.into_iter().for_each(|node| self.order_at(&shoen, node));
             all.extend(shoen.children());
         }
     }
@@ -319,5 +319,55 @@ impl Worker {
             false => self.tell_shoen(&listener, bit, event),
         }
         true
+    }
+}
+
+#[cfg(all(test, not(models)))]
+mod tests {
+    use super::*;
+    use crate::collect::tests::Builder;
+    use crate::goals::abroad::Outward;
+    use crate::memory::ranges::read;
+    use crate::worker::PRIORITY_START;
+
+    /// What a goal of a shoen of this node becomes that goes to another one.
+    fn sent(worker: &mut Worker, goal: PredicateId, argument: i64) -> (i64, PredicateId, Vec<Word>) {
+        let range = (0, PRIORITY_MAX);
+        let (number, _) = worker.new_shoen(Told { kinds: 0, range, depth: 1, around: Box::default() });
+        let shoen = worker.begin_shoen(number).expect("it has not begun");
+        let lane = worker.shared.shoens.lane_of(&shoen, PRIORITY_START, false);
+        worker.throw_in(lane, 0, goal, &[Word::small(argument)]);
+        let Some(Outward::Throw { node: 0, goal }) = worker.next_outward() else { panic!("it leaves") };
+        (goal.priority, goal.predicate, goal.args.to_vec())
+    }
+
+    #[test]
+    fn what_comes_is_taken_in_first_and_runs_in_the_order_in_which_it_came() {
+        let mut builder = Builder::with(1, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
+        (worker.options.nodes, worker.options.node) = (2, 1);
+        for argument in [1, 2] {
+            let (priority, predicate, mut args) = sent(worker, goal, argument);
+            // As if it had come from the other node: its shoen, and who sends it.
+            (args[0], args[6]) = (Word::small(4), Word::small(0));
+            worker.spawn_at_lane(priority, predicate, &args);
+        }
+        worker.spawn(goal, &[Word::small(3)]);
+        worker.switch_priority();
+        for _ in 0..2 {
+            let top = read(worker.abi.goals as usize - 8);
+            assert_eq!(PredicateId::of_goal_word(top), worker.system_goals.foster);
+            worker.run_top_native();
+        }
+        let next = [(); 3].map(|()| {
+            worker.switch_priority();
+            while read(worker.abi.goals as usize - 8) == term::abi::BOTTOM.goal_word() {
+                assert!(worker.next_segment(), "a goal is left");
+            }
+            worker.pop_goal()[0].as_int()
+        });
+        // X11: they come on top of what ran before.
+        assert_eq!(next, [1, 2, 3]);
     }
 }

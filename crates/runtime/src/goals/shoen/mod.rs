@@ -34,20 +34,21 @@
 //!   whoever starts it says so before it takes what is parked; so nothing stays parked that is to run. Daemons are not
 //!   stopped.
 //! - X20 A goal of a shoen that goes to another node is counted by the sender, as a holder, until the receiver says
-//!   that it is *done*. There a *foster* with the shoen's number has the goals that came. The node whose goal has made
-//!   a foster is told when nothing is left of that; of all other goals that come, the sender is told at once, as the
-//!   foster, or the shoen itself, has them from then on. So a shoen is over when nothing of it is left anywhere. A new
-//!   foster says *hello* to the shoen's own node, which tells it all *orders* from then on, and those of before. What
-//!   is to be reported goes home as a goal of the shoen. Daemons that leave are counted nowhere, and belong to what
-//!   there is of the shoen at their node, be it over, or to a foster that is over from the start. Whoever tells that
-//!   nothing is left tells at which nodes there are daemons, below it, too; so the shoen's own node knows all of them
-//!   by the shoen's end. It counts each order to abort as a goal that it has sent, which is done when the daemons there
-//!   are dropped, and tells a node once more that has daemons later. So at the end of what was aborted everything that
-//!   goals of it have opened is closed, or will be before anything else is opened. A daemon under way meanwhile may
-//!   come later: nodes remember what was aborted of late, and drop it, and its own node says so to a new foster. Where
-//!   an open file was, another one may be by then: so who serves one looks whose it is. What leaves a node says which
-//!   shoens are *around* its own, and daemons belong to all of them: where a shoen has left some that is over, so has
-//!   the one around it, whose order to abort drops them.
+//!   that it is *done*. There a *foster* with the shoen's number has the goals that came, each of which is taken in
+//!   before anything else runs, whatever its priority: so no goal without end keeps another shoen from its end. The
+//!   node whose goal has made a foster is told when nothing is left of that; of all other goals that come, the sender
+//!   is told at once, as the foster, or the shoen itself, has them from then on. So a shoen is over when nothing of it
+//!   is left anywhere. A new foster says *hello* to the shoen's own node, which tells it all *orders* from then on, and
+//!   those of before. What is to be reported goes home as a goal of the shoen. Daemons that leave are counted nowhere,
+//!   and belong to what there is of the shoen at their node, be it over, or to a foster that is over from the start.
+//!   Whoever tells that nothing is left tells at which nodes there are daemons, below it, too; so the shoen's own node
+//!   knows all of them by the shoen's end. It counts each order to abort as a goal that it has sent, which is done when
+//!   the daemons there are dropped, and tells a node once more that has daemons later. So at the end of what was
+//!   aborted everything that goals of it have opened is closed, or will be before anything else is opened. A daemon
+//!   under way meanwhile may come later: nodes remember what was aborted of late, and drop it, and its own node says so
+//!   to a new foster. Where an open file was, another one may be by then: so who serves one looks whose it is. What
+//!   leaves a node says which shoens are *around* its own, and daemons belong to all of them: where a shoen has left
+//!   some that is over, so has the one around it, whose order to abort drops them.
 //! - X21 A node may die; what becomes of shoens then says `losses`.
 
 mod control;
