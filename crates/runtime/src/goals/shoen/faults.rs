@@ -42,8 +42,8 @@ impl Worker {
                 if shoen.foster.is_none() {
                     let event = Word::atom(self.intern(name));
                     self.tell_shoen(shoen, 0, event);
-                    self.order_nodes(shoen);
                 }
+                self.order_nodes(shoen);
             }
             News::Words => self.tell_words(shoen),
             News::HeapLimit => {

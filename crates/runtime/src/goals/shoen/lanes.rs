@@ -176,6 +176,7 @@ impl Worker {
         if !is_lane(lane) {
             return Some(lane);
         }
+        let may_park = self.shared.shoens.have_stopped();
         let here = self.lane(lane)?;
         here.places += 1;
         if !here.lane.daemons {
@@ -187,10 +188,15 @@ impl Worker {
             }
             here.lane.shoen.told.store(false, std::sync::atomic::Ordering::Relaxed);
         }
-        let rank = here.lane.rank;
+        let (rank, parked) = (here.lane.rank, may_park && here.lane.is_parked());
         if here.lane.is_dead() {
             self.lose(lane);
             return None;
+        }
+        if parked {
+            // X19.
+            self.lanes.parks = true;
+            self.abi.want_attention();
         }
         Some(rank)
     }
