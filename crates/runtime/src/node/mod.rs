@@ -379,6 +379,7 @@ impl Node {
     pub fn turn(&mut self) -> Turn {
         self.go_on();
         let idle = self.idle.as_mut().expect("a run has begun");
+        debug_assert!(!self.shared.in_turn.load(Relaxed), "W1: worker 0 has one turn at a time");
         self.shared.in_turn.store(true, Relaxed);
         let turn = reduce::turn(&self.shared, idle, Some(&mut self.home));
         self.shared.in_turn.store(false, Relaxed);

@@ -74,12 +74,17 @@ impl Worker {
     }
     /// X18: goals of a shoen of this node have allocated words at that one.
     pub(crate) fn hear_of_words(&mut self, number: i64, node: u32, words: u64) {
+        debug_assert!(self.other_home(number).is_none(), "X18: {number} is another node's, as are its words");
         if let Some(shoen) = self.shared.shoens.get(number) {
             self.count_elsewhere(&shoen, words);
         }
         self.tell_done(number, node);
     }
     fn count_elsewhere(&mut self, shoen: &Arc<Shoen>, words: u64) {
+        debug_assert!(
+            words == 0 || !shoen.tally.is_over(),
+            "X18: a shoen is over, and not all its words are known"
+        );
         if words != 0 && shoen.count_elsewhere(words) {
             self.note_words(shoen);
         }
