@@ -29,6 +29,7 @@ const STREAM: usize = 4096;
 const MEGABYTES: f64 = (STREAM * PAGE_BYTES) as f64 / 1e6;
 
 const LU: Lu = Lu { n: 512, block: 16 };
+const SIX_STEPS: Fft = Fft { side: 256, inverse: false };
 // Rows that others are compared with.
 const PAGE_PING: &str = "MPI ping-pong of 8 bytes and 4 KB, us";
 const MEMCPY: &str = "memcpy, MB/s";
@@ -87,7 +88,13 @@ fn node() -> ExitCode {
         }
         let layout = ByOwner::new(&LU, 2);
         let by_owner = |node| layout.options(node, 2, Mode::Invalidate);
-        let ended = real.join(&mut session, by_owner, |memory| owned(memory, &layout));
+        let ended = real.join(&mut session, by_owner, |memory| lu_by_owner(memory, &layout));
+        rows.extend(ended.unwrap_or_else(|failed| panic!("{failed}")).result);
+        let by_owner = |node| Options {
+            homes: SIX_STEPS.homes(2).into(),
+            ..options(SIX_STEPS.words(), node, 2, Mode::Invalidate)
+        };
+        let ended = real.join(&mut session, by_owner, fft_by_owner);
         rows.extend(ended.unwrap_or_else(|failed| panic!("{failed}")).result);
         tables.push((name, rows));
     }
@@ -137,7 +144,7 @@ fn yardsticks(row: &str) -> &'static [&'static str] {
         "write upgrade, us" => &[HOME_FAULT],
         row if row.starts_with("stream") => &[MEMCPY],
         row if row.starts_with("LU") && !row.contains(':') => &[LU_ROWS],
-        FFT => &[FFT],
+        row if row.starts_with("FFT") && !row.contains(':') => &[FFT],
         MATMUL => &[MATMUL],
         _ => &[],
     }
@@ -328,47 +335,61 @@ macro_rules! rows_of {
     };
 }
 
+/// What a node has done since then: a kernel's rows.
+fn note(rows: &mut Rows, names: [&'static str; 8], memory: &Attached<'_>, begin: Stats) {
+    let done = memory.stats() - begin;
+    let millis = |nanoseconds: u64| nanoseconds as f64 / 1e6;
+    let Work { fetching, releasing, barriers, .. } = done.work;
+    let times = [done.nanoseconds, done.computing(), fetching, releasing, barriers].map(millis);
+    let counters = done.counters;
+    let counts = [counters.misses, counters.upgrades(), counters.diffs].map(|count| count as f64);
+    let values = times.into_iter().chain(counts);
+    names.into_iter().zip(values).for_each(|(row, value)| rows.entry(row).or_default().push(value));
+}
+
 /// All pages are at home at node 0; the first rounds bring what stays.
 fn kernels(memory: &Attached<'_>) -> Rows {
-    let (lu, fft, matmul) = (LU, Fft { side: 256, inverse: false }, Matmul { n: 512 });
+    let matmul = Matmul { n: 512 };
     let mut rows = Rows::new();
-    let mut note = |names: [&'static str; 8], begin: Stats| {
-        let done = memory.stats() - begin;
-        let millis = |nanoseconds: u64| nanoseconds as f64 / 1e6;
-        let Work { fetching, releasing, barriers, .. } = done.work;
-        let times = [done.nanoseconds, done.computing(), fetching, releasing, barriers].map(millis);
-        let counters = done.counters;
-        let counts = [counters.misses, counters.upgrades(), counters.diffs].map(|count| count as f64);
-        let values = times.into_iter().chain(counts);
-        names.into_iter().zip(values).for_each(|(row, value)| rows.entry(row).or_default().push(value));
-    };
     for _ in 0..ROUNDS {
-        now(lu.fill(memory));
+        now(LU.fill(memory));
         let begin = memory.stats();
-        now(lu.factorise(memory));
-        note(rows_of!("LU 512, rows of blocks"), begin);
-        now(fft.fill(memory));
+        now(LU.factorise(memory));
+        note(&mut rows, rows_of!("LU 512, rows of blocks"), memory, begin);
+        now(SIX_STEPS.fill(memory));
         let begin = memory.stats();
-        now(fft.run(memory));
-        note(rows_of!("FFT 65,536"), begin);
+        now(SIX_STEPS.run(memory));
+        note(&mut rows, rows_of!("FFT 65,536"), memory, begin);
         let begin = memory.stats();
         black_box(now(matmul.run(memory)));
-        note(rows_of!("matmul 512 with filling"), begin);
+        note(&mut rows, rows_of!("matmul 512 with filling"), memory, begin);
         now(memory.barrier());
     }
     rows
 }
 
 /// The same with the blocks of each node in pages of its own.
-fn owned(memory: &Attached<'_>, layout: &ByOwner) -> Rows {
+fn lu_by_owner(memory: &Attached<'_>, layout: &ByOwner) -> Rows {
     let mut rows = Rows::new();
-    let memory = layout.over(memory);
+    let over = layout.over(memory);
     for _ in 0..ROUNDS {
-        now(LU.fill(&memory));
-        let begin = Instant::now();
-        now(LU.factorise(&memory));
-        rows.entry("LU 512, blocks by owner, ms").or_default().push(micros(begin) / 1e3);
+        now(LU.fill(&over));
+        let begin = memory.stats();
+        now(LU.factorise(&over));
+        note(&mut rows, rows_of!("LU 512, blocks by owner"), memory, begin);
         now(memory.barrier());
+    }
+    rows
+}
+
+/// The same with the rows of each node in pages of its own.
+fn fft_by_owner(memory: &Attached<'_>) -> Rows {
+    let mut rows = Rows::new();
+    for _ in 0..ROUNDS {
+        now(SIX_STEPS.fill(memory));
+        let begin = memory.stats();
+        now(SIX_STEPS.run(memory));
+        note(&mut rows, rows_of!("FFT 65,536, rows by owner"), memory, begin);
     }
     rows
 }

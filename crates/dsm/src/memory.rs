@@ -71,6 +71,11 @@ pub trait Memory {
     /// Fetches what is missing of these words, and gives them to `f`, in the order in which they are declared. Uses
     /// that overlap are a mistake of the program's: panics.
     fn with<R>(&self, uses: &[Use], f: impl FnOnce(&mut [View<'_>]) -> R) -> impl Future<Output = R>;
+    /// The program reads these words before its next barrier: a memory that asks for many pages in one message does so
+    /// now. Any other does nothing.
+    fn expect(&self, _: &[Use]) -> impl Future<Output = ()> {
+        std::future::ready(())
+    }
     /// Waits until all nodes have come here. Everybody then sees what everybody wrote before. A run in which one waits
     /// here, or for a lock, while the programs of all others have ended or wait, too, ends with an error.
     fn barrier(&self) -> impl Future<Output = ()>;

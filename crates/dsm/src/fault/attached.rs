@@ -222,6 +222,9 @@ impl Memory for Attached<'_> {
         let mut words = self.words;
         f(&mut words.views(uses))
     }
+    async fn expect(&self, uses: &[Use]) {
+        self.touch(uses);
+    }
     async fn barrier(&self) {
         self.step(Attempt::Barrier);
     }

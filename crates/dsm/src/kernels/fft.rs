@@ -3,6 +3,7 @@
 
 use super::{PAGE_WORDS, element, fill_all, share};
 use crate::{Memory, Use};
+use fabric::NodeId;
 use std::f64::consts::TAU;
 use std::ops::Range;
 
@@ -23,6 +24,12 @@ impl Fft {
     /// Words of both arrays: the numbers, and room to transpose them.
     pub fn words(&self) -> usize {
         self.array(2)
+    }
+    /// A home for each page of both arrays: the node that writes it, if rows fill pages.
+    pub fn homes(&self, nodes: u32) -> Vec<NodeId> {
+        let pages = self.array(1) / PAGE_WORDS;
+        let array = (0..nodes).flat_map(|node| share(pages, node, nodes).map(move |_| NodeId(node)));
+        array.clone().chain(array).collect()
     }
     fn band<M: Memory>(&self, memory: &M) -> Range<usize> {
         share(self.side, memory.node(), memory.nodes())

@@ -100,6 +100,7 @@ impl Lu {
                 }
             }
             _ => {
+                memory.expect(&self.edges(memory, k)).await;
                 for (i, j) in self.own(memory, k + 1..blocks, k + 1..blocks) {
                     let uses = [self.read(i, k), self.read(k, j), self.write(i, j)];
                     memory
@@ -112,6 +113,14 @@ impl Lu {
                 }
             }
         }
+    }
+    /// What the node reads of the `k`th column and row to change its blocks behind them.
+    fn edges<M: Memory>(&self, memory: &M, k: usize) -> Vec<Use> {
+        let behind = || k + 1..self.blocks();
+        let is_own = |i, j| self.owner(i, j, memory.nodes()) == memory.node();
+        let left = behind().filter(|&i| behind().any(|j| is_own(i, j))).map(|i| self.read(i, k));
+        let above = behind().filter(|&j| behind().any(|i| is_own(i, j))).map(|j| self.read(k, j));
+        left.chain(above).collect()
     }
     fn cube(&self) -> u64 {
         (self.block * self.block * self.block) as u64

@@ -1,5 +1,7 @@
 //! A matrix of [`Lu`] laid out by owner: the blocks of each node lie together, in pages whose home it is. So a block
-//! is written at home only, and what another node reads of it is a copy of its page.
+//! is written at home only, and what another node reads of it is a copy of its page. They lie column by column: blocks
+//! of a column are read in the same step, and written no more after it, so a page that another node has a copy of is
+//! not written again.
 
 use super::lu::Lu;
 use super::{PAGE_BYTES, PAGE_WORDS};
@@ -22,10 +24,10 @@ impl ByOwner {
         let (mut places, mut homes) = (vec![0; side * side], Vec::new());
         for node in 0..nodes {
             let first = homes.len() * PAGE_WORDS;
-            let own = (0..side * side).filter(|at| lu.owner(at / side, at % side, nodes) == node);
+            let all = (0..side).flat_map(|j| (0..side).map(move |i| (i, j)));
             let mut words = 0;
-            for number in own {
-                places[number] = first + words;
+            for (i, j) in all.filter(|&(i, j)| lu.owner(i, j, nodes) == node) {
+                places[i * side + j] = first + words;
                 words += block_words;
             }
             homes.extend(std::iter::repeat_n(NodeId(node), words.div_ceil(PAGE_WORDS)));
@@ -49,6 +51,17 @@ pub struct Over<'a, M> {
     memory: &'a M,
 }
 
+impl<M> Over<'_, M> {
+    fn placed(&self, uses: &[Use]) -> Vec<Use> {
+        let ByOwner { block_words, places, .. } = self.layout;
+        let place = |each: &Use| {
+            assert_eq!((each.first % block_words, each.words), (0, *block_words), "a use is a block");
+            Use { first: places[each.first / block_words], ..*each }
+        };
+        uses.iter().map(place).collect()
+    }
+}
+
 impl<M: Memory> Memory for Over<'_, M> {
     fn node(&self) -> u32 {
         self.memory.node()
@@ -57,12 +70,10 @@ impl<M: Memory> Memory for Over<'_, M> {
         self.memory.nodes()
     }
     async fn with<R>(&self, uses: &[Use], f: impl FnOnce(&mut [View<'_>]) -> R) -> R {
-        let ByOwner { block_words, places, .. } = self.layout;
-        let place = |each: &Use| {
-            assert_eq!((each.first % block_words, each.words), (0, *block_words), "a use is a block");
-            Use { first: places[each.first / block_words], ..*each }
-        };
-        self.memory.with(&uses.iter().map(place).collect::<Vec<_>>(), f).await
+        self.memory.with(&self.placed(uses), f).await
+    }
+    async fn expect(&self, uses: &[Use]) {
+        self.memory.expect(&self.placed(uses)).await;
     }
     async fn barrier(&self) {
         self.memory.barrier().await;
