@@ -380,14 +380,15 @@ impl<P: Program> Machine<P> {
     }
     /// The node has nothing to do: if its program awaits something from outside, it is asked again after a while.
     fn look_outside<F: Fabric>(&mut self, fabric: &mut F) {
-        let now = fabric.now();
-        if self.look.is_some_and(|look| look <= now) {
-            self.background = true;
-            self.look = None;
-        } else if !self.program.holds() {
-            self.look = None;
-        } else if self.look.is_none() {
-            self.look = Some(Time(now.0 + LOOK * self.core.costs.patience));
+        // To ask for the time takes longer than all the rest of a step.
+        match self.look {
+            Some(look) if look <= fabric.now() => {
+                self.background = true;
+                self.look = None;
+            }
+            _ if !self.program.holds() => self.look = None,
+            Some(_) => {}
+            None => self.look = Some(Time(fabric.now().0 + LOOK * self.core.costs.patience)),
         }
     }
     fn serve<F: Fabric>(&mut self, fabric: &mut F) {
@@ -428,9 +429,8 @@ impl<P: Program> Machine<P> {
     }
     /// X4: answers waves, and begins them at node 0 if it has nothing else to do.
     fn look_for_end<F: Fabric>(&mut self, fabric: &mut F, idle: bool) {
-        let first = self.core.node == NodeId(0);
-        let due = first && !self.core.waves.is_going_on() && fabric.now() >= self.next_wave;
-        if idle && due && !self.keeps_going() {
+        let first = idle && self.core.node == NodeId(0) && !self.core.waves.is_going_on();
+        if first && fabric.now() >= self.next_wave && !self.keeps_going() {
             self.core.waves.begin();
             self.core.tell_children(fabric, Kind::WaveDown, &[]);
         }

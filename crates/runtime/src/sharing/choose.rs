@@ -10,7 +10,7 @@
 //!   that time and nothing else was to spare. So a goal behind a loop without an end is tried. That it is the same goal
 //!   is seen by what its arguments lead to: where a loop goes on, there is a new one in its place each time.
 
-use crate::coordination::schedule::thread_time;
+use crate::coordination::schedule::{now, thread_time};
 use crate::coordination::team::Mail;
 use crate::goals::slots::is_empty_slot;
 use crate::goals::state::Key;
@@ -110,6 +110,11 @@ impl Worker {
     }
     /// B12: nothing is to spare for a worker that asks, but this goal, which has been there for [`OVERDUE`].
     pub(crate) fn overdue(&mut self) -> Option<Surplus> {
+        // The thread's time takes a call of the system, and goes no faster than this.
+        let now = now();
+        if self.sharing.overdue.is_some_and(|found| now < found.not_before) {
+            return None;
+        }
         let time = thread_time();
         if self.sharing.overdue.is_some_and(|found| time < found.look_at) {
             return None;
@@ -120,8 +125,9 @@ impl Worker {
         if goal.is_some() && time >= due {
             return goal;
         }
-        let look_at = time + OVERDUE / OVERDUE_LOOKS;
-        self.sharing.overdue = Some(Overdue { goal: found, due, look_at });
+        let pause = OVERDUE / OVERDUE_LOOKS;
+        self.sharing.overdue =
+            Some(Overdue { goal: found, due, look_at: time + pause, not_before: now + pause });
         None
     }
     /// The oldest goal of the highest priority that need not wait at once, and its fingerprint.
@@ -499,7 +505,7 @@ mod tests {
         }
         let later = |worker: &mut Worker| {
             let found = worker.sharing.overdue.as_mut().expect("one was found");
-            (found.look_at, found.due) = (Duration::ZERO, Duration::ZERO);
+            (found.look_at, found.due, found.not_before) = (Duration::ZERO, Duration::ZERO, now());
         };
         assert!(worker.overdue().is_none() && worker.surplus(1, NO_PRIORITY).is_empty());
         // It is not looked for all the time.
@@ -529,7 +535,7 @@ mod tests {
         };
         let look_later = |worker: &mut Worker| {
             if let Some(found) = worker.sharing.overdue.as_mut() {
-                (found.look_at, found.due) = (Duration::ZERO, Duration::ZERO);
+                (found.look_at, found.due, found.not_before) = (Duration::ZERO, Duration::ZERO, now());
             }
             worker.overdue().is_some()
         };

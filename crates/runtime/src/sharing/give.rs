@@ -26,7 +26,9 @@ use crate::goals::abroad::OUTWARD;
 use crate::goals::state::NO_PRIORITY;
 use crate::reports::trace::What;
 use crate::sharing::choose::Surplus;
-use crate::sharing::tuning::{LEFT_OUT_MAX, LOOK_AGAIN_BYTES, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET};
+use crate::sharing::tuning::{
+    LEFT_OUT_MAX, LOOK_AGAIN_BYTES, LOOK_AGAIN_BYTES_MAX, LOOK_AGAIN_TIME, LOOKS_IN_VAIN, LOWER_GET,
+};
 use crate::worker::Worker;
 use crate::worker::rules::Rule;
 use std::sync::atomic::{Ordering, fence};
@@ -209,8 +211,9 @@ impl Worker {
             if surplus.is_empty() {
                 self.sharing.looks_in_vain += u32::from(!self.options.without.has(Rule::Looks));
                 let doublings = (self.sharing.looks_in_vain / LOOKS_IN_VAIN).min(LEFT_OUT_MAX);
-                let looks = (1 << doublings).max(std::mem::take(&mut self.sharing.seen.left_out));
-                self.sharing.look_from = heap + looks * LOOK_AGAIN_BYTES;
+                // The more a look goes through, the more is allocated before the next.
+                let looks = (1 + std::mem::take(&mut self.sharing.seen.left_out)) << doublings;
+                self.sharing.look_from = heap + (looks * LOOK_AGAIN_BYTES).min(LOOK_AGAIN_BYTES_MAX);
                 return;
             }
             self.sharing.looks_in_vain = 0;

@@ -100,6 +100,8 @@ pub(super) struct Overdue {
     /// When it is to go, and when it is looked at next: times of the worker's thread.
     pub(super) due: Duration,
     pub(super) look_at: Duration,
+    /// The time on the wall before which it cannot be time to look.
+    pub(super) not_before: Instant,
 }
 
 /// B11 of `yields`.

@@ -33,6 +33,8 @@ pub(crate) const OVERDUE_LOOKS: u32 = 8;
 
 /// Bytes that a worker which has no goals to spare allocates before it looks again, while another one asks (B8).
 pub(crate) const LOOK_AGAIN_BYTES: usize = 16 << 10;
+/// The same at most, after looks in vain that go through deep stacks or long lists: some tens of milliseconds.
+pub(crate) const LOOK_AGAIN_BYTES_MAX: usize = 64 << 20;
 /// Time of its thread after which a worker that is poked looks again (B8). It is not the time of a clock on the wall,
 /// because others may have the processor meanwhile: with 64 workers on two processors every poke would be late
 /// enough.
