@@ -2,7 +2,7 @@
 
 use crate::model::{Meter, Model, Work};
 use crate::node::Reducer;
-use crate::protocol::Options;
+use crate::protocol::{Depth, Options};
 use crate::run::Run;
 use fabric::NodeId;
 use fabric::simulated;
@@ -33,7 +33,8 @@ pub struct Simulated {
 
 /// Runs a goal without arguments at the first of these nodes, on a simulated machine that has as many. They have the
 /// same program, with metered code, a table of atoms in common, and one worker each. As on the Multi-PSI each
-/// reference is released by a message of its own.
+/// reference is released by a message of its own. If goals move by themselves, answers bring more than one level of a
+/// structure: level by level, goals would wait for each list in turn, and pile up.
 pub fn simulate(
     nodes: &mut [&mut Node],
     goal: PredicateId,
@@ -46,7 +47,8 @@ pub fn simulate(
     let make = |id: NodeId| {
         let node = nodes.next().expect("a node is made once, in order");
         let first = (id == NodeId(0)).then_some(goal);
-        let Model { depth, black, .. } = *model;
+        let black = model.black;
+        let depth = if node.options().balance { Depth::Adaptive } else { model.depth };
         let options = Options { depth, black, identities, batch: 1, ..Options::new(id, count) };
         let meter = Meter::new(model.clone());
         let reducer = Reducer::new(node, first, options, u32::MAX, Arc::default(), Some(meter));

@@ -2,7 +2,6 @@
 //! it. A notice is one word: `kind (8 bits) | small (24) | number (32)`, from the lowest bit on.
 
 use crate::wire::message::{Malformed, TABLES};
-use fabric::NodeId;
 
 /// What nodes tell each other of rounds (see `rounds`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -24,15 +23,8 @@ impl Round {
 pub(crate) enum Notice {
     /// Of rounds in which all nodes collect everything.
     Collect(Round),
-    /// A node has nothing to do.
-    Hungry {
-        /// Which.
-        asker: NodeId,
-        /// How many nodes have passed this on.
-        hops: u8,
-    },
-    /// Nobody who was asked has a goal for the receiver now.
-    NoGoal,
+    /// The sender has nothing to do.
+    Hungry,
     /// What became of a goal that the receiver has given away.
     Gained {
         /// Its predicate.
@@ -46,13 +38,10 @@ pub(crate) enum Notice {
 
 const COLLECT: u64 = 0;
 const HUNGRY: u64 = 1;
-const NO_GOAL: u64 = 2;
-const GAINED: u64 = 3;
-const OFFER: u64 = 4;
+const GAINED: u64 = 2;
+const OFFER: u64 = 3;
 /// Names of the kinds, in the order of their numbers.
-pub(crate) const NAMES: [&str; 5] = ["collect", "hungry", "no_goal", "gained", "offer"];
-/// Most nodes that pass [`Notice::Hungry`] on.
-pub(crate) const HOPS_MAX: u8 = 3;
+pub(crate) const NAMES: [&str; 4] = ["collect", "hungry", "gained", "offer"];
 
 impl Notice {
     /// Its word.
@@ -61,11 +50,7 @@ impl Notice {
             |kind: u64, small: u32, number: u32| kind | u64::from(small) << 8 | u64::from(number) << 32;
         match self {
             Notice::Collect(round) => word(COLLECT, round as u32, 0),
-            Notice::Hungry { asker, hops } => {
-                debug_assert!(hops <= HOPS_MAX, "W1: a question that was passed on {hops} times");
-                word(HUNGRY, hops.into(), asker.0)
-            }
-            Notice::NoGoal => word(NO_GOAL, 0, 0),
+            Notice::Hungry => word(HUNGRY, 0, 0),
             Notice::Gained { predicate, much } => word(GAINED, much.into(), predicate),
             Notice::Offer => word(OFFER, 0, 0),
         }
@@ -74,8 +59,8 @@ impl Notice {
     pub(crate) fn kind(self) -> usize {
         TABLES + (self.word() as u8) as usize
     }
-    /// The notice of these words, between `nodes` nodes.
-    pub(crate) fn read(words: &[u64], nodes: u32) -> Result<Notice, Malformed> {
+    /// The notice of these words.
+    pub(crate) fn read(words: &[u64]) -> Result<Notice, Malformed> {
         let &[word] = words else { return Err(Malformed("a notice that is not one word")) };
         let (small, number) = ((word >> 8) as u32 & 0xff_ffff, (word >> 32) as u32);
         Ok(match word & 0xff {
@@ -83,10 +68,7 @@ impl Notice {
                 let round = Round::ALL.get(small as usize).ok_or(Malformed("an unknown step of a round"))?;
                 Notice::Collect(*round)
             }
-            HUNGRY if small <= HOPS_MAX.into() && number < nodes => {
-                Notice::Hungry { asker: NodeId(number), hops: small as u8 }
-            }
-            NO_GOAL if small == 0 && number == 0 => Notice::NoGoal,
+            HUNGRY if small == 0 && number == 0 => Notice::Hungry,
             GAINED if small <= 1 => Notice::Gained { predicate: number, much: small == 1 },
             OFFER if small == 0 && number == 0 => Notice::Offer,
             _ => return Err(Malformed("an unknown notice")),
@@ -99,19 +81,15 @@ mod tests {
     use super::*;
     use fabric::Random;
 
-    const NODES: u32 = 9;
-
     #[test]
     fn notices_survive_the_way_through_a_word() {
         let mut all: Vec<Notice> = Round::ALL.map(Notice::Collect).into();
-        all.extend([Notice::NoGoal, Notice::Offer]);
+        all.extend([Notice::Hungry, Notice::Offer]);
         for number in [0, 7, u32::MAX] {
-            let asker = NodeId(number % NODES);
-            all.extend((0..=HOPS_MAX).map(|hops| Notice::Hungry { asker, hops }));
             all.extend([false, true].map(|much| Notice::Gained { predicate: number, much }));
         }
         for notice in &all {
-            assert_eq!(Notice::read(&[notice.word()], NODES), Ok(*notice));
+            assert_eq!(Notice::read(&[notice.word()]), Ok(*notice));
         }
         let kinds: std::collections::BTreeSet<usize> = all.iter().map(|notice| notice.kind()).collect();
         assert!(kinds.into_iter().eq(TABLES..crate::KINDS.len()));
@@ -123,12 +101,12 @@ mod tests {
         for _ in 0..100_000 {
             let part = |random: &mut Random, most: u32| u64::from(random.below(most));
             let (kind, small) = (part(&mut random, 8), part(&mut random, 6));
-            let word = kind | small << 8 | part(&mut random, 2 * NODES) << 32;
-            if let Ok(notice) = Notice::read(&[word], NODES) {
+            let word = kind | small << 8 | part(&mut random, 8) << 32;
+            if let Ok(notice) = Notice::read(&[word]) {
                 assert_eq!(notice.word(), word);
             }
         }
-        assert!(Notice::read(&[], NODES).is_err() && Notice::read(&[0, 0], NODES).is_err());
-        assert!(Notice::read(&[1 | u64::from(NODES) << 32], NODES).is_err());
+        assert!(Notice::read(&[]).is_err() && Notice::read(&[0, 0]).is_err());
+        assert!(Notice::read(&[HUNGRY | 1 << 32]).is_err());
     }
 }

@@ -36,8 +36,7 @@ impl Reducer<'_> {
         let Some(room) = self.make_room(context, from, &message) else { return };
         if let Message::Throw { predicate, gift, .. } = message {
             if gift {
-                let told = self.balance.close(self.traffic());
-                self.balance.got(from, predicate, self.traffic());
+                let told = self.balance.got(from, predicate, self.traffic());
                 self.out.say(context, told);
             } else {
                 self.node.terms().place_here(PredicateId(predicate));
@@ -61,7 +60,7 @@ impl Reducer<'_> {
 
     /// A notice of another node's balance has come.
     pub(super) fn consider<F: Fabric>(&mut self, context: &mut Context<'_, F>, call: &Call<'_>) {
-        let notice = match Notice::read(call.words, self.out.protocol.options().nodes) {
+        let notice = match Notice::read(call.words) {
             Ok(notice) => notice,
             Err(malformed) => return self.fault(context, Fault::of(call.from, malformed)),
         };
@@ -70,29 +69,19 @@ impl Reducer<'_> {
         }
         let letters = self.out.outgoing.letters.as_mut();
         let handling = letters.map(|letters| letters.handling(call.from, (notice.kind(), Priority::Low)));
-        noted(handling, || {
-            let told = match notice {
-                Notice::Hungry { asker, .. } if !self.balance.is_other(asker) => None,
-                Notice::Hungry { asker, .. } if !self.holds_back && self.feed(context, asker) => None,
-                Notice::Hungry { asker, hops } => self.balance.pass_on(asker, hops),
-                Notice::NoGoal => {
-                    self.balance.no_goal();
-                    self.balance.close(self.traffic())
+        noted(handling, || match notice {
+            Notice::Hungry => {
+                self.balance.hear(call.from);
+                if !self.holds_back {
+                    self.feed(context);
                 }
-                Notice::Gained { predicate, much } => {
-                    self.balance.gained(predicate, much);
-                    None
-                }
-                Notice::Collect(round) => {
-                    self.rounds.hear(call.from, round);
-                    None
-                }
-                Notice::Offer => {
-                    self.woken |= self.balance.offered();
-                    None
-                }
-            };
-            self.out.say(context, told);
+            }
+            Notice::Gained { predicate, much } => {
+                self.balance.tell_time(self.time());
+                self.balance.gained(predicate, much);
+            }
+            Notice::Collect(round) => self.rounds.hear(call.from, round),
+            Notice::Offer => self.woken |= self.balance.offered(),
         });
     }
 

@@ -34,7 +34,7 @@ mod outbound;
 mod outgoing;
 mod trace;
 
-use crate::balance::{Balance, Rounds};
+use crate::balance::{Balance, Notice, Rounds};
 use crate::coherence::Shared;
 use crate::model::{Meter, Work};
 use crate::protocol::{Fault, Options, Protocol};
@@ -61,8 +61,8 @@ const ASKED: u32 = 2;
 const STUCK: u32 = 3;
 /// J6: the sender is dead.
 const LOST: u32 = 5;
-/// What a message between threads or processes takes of both its nodes, about.
-const MESSAGE_NS: u64 = 1_000;
+/// What a message between threads or processes takes of both its nodes at most, with waking one of them.
+const MESSAGE_NS: u64 = 5_000;
 /// Levels of structure that a gift brings of what it awaits.
 const GIFT_LEVELS: u8 = 64;
 /// J7: less than this part of the heap limit is left: half. The turns.
@@ -238,7 +238,7 @@ impl<'a> Reducer<'a> {
             self.out.say(context, told);
         }
         let asked = self.balance.rest();
-        self.out.say(context, asked);
+        self.out.say(context, asked.into_iter().map(|other| (other, Notice::Hungry)));
     }
 
     /// A turn, and how long it took if that is to be known.
@@ -360,10 +360,8 @@ impl Program for Reducer<'_> {
             return true;
         }
         self.pass_question_on(context);
-        if turn == Turn::Look
-            && let Some(asker) = self.balance.asker()
-        {
-            self.feed(context, asker);
+        if turn == Turn::Look {
+            self.feed(context);
         }
         let told = self.tell(context);
         let mut terms = self.node.terms();

@@ -41,18 +41,20 @@ impl Outbound {
         act(&mut protocol.with(&mut heap, &mut Mail { context, outgoing, meter: meter.as_mut() }))
     }
     /// Sends what the balance has to say.
-    pub(super) fn say<F: Fabric>(&mut self, context: &mut Context<'_, F>, what: Option<(NodeId, Notice)>) {
+    pub(super) fn say<F: Fabric>(
+        &mut self,
+        context: &mut Context<'_, F>,
+        what: impl IntoIterator<Item = (NodeId, Notice)>,
+    ) {
         let Outbound { outgoing, meter, .. } = self;
-        if let Some((to, notice)) = what {
-            Mail { context, outgoing, meter: meter.as_mut() }.tell(to, notice);
-        }
+        let mut mail = Mail { context, outgoing, meter: meter.as_mut() };
+        what.into_iter().for_each(|(to, notice)| mail.tell(to, notice));
     }
     /// Sends it to all others.
     pub(super) fn say_to_all<F: Fabric>(&mut self, context: &mut Context<'_, F>, notice: Notice) {
         let own = context.node();
-        for to in (0..context.nodes()).map(NodeId).filter(|&to| to != own) {
-            self.say(context, Some((to, notice)));
-        }
+        let others = (0..context.nodes()).map(NodeId).filter(|&to| to != own);
+        self.say(context, others.map(|to| (to, notice)));
     }
     /// What was sent, and what the tables hold.
     pub(super) fn counters(&self) -> Counters {
@@ -177,19 +179,23 @@ impl Reducer<'_> {
         self.out.with(&mut self.node.terms(), context, 0, |with| with.flush());
     }
 
-    /// Gives a goal to a node that has none, if there is one to spare.
-    pub(super) fn feed<F: Fabric>(&mut self, context: &mut Context<'_, F>, to: NodeId) -> bool {
+    /// If a node wants a goal, looks for one to spare unless it has just done so, and gives it.
+    pub(super) fn feed<F: Fabric>(&mut self, context: &mut Context<'_, F>) {
+        if !self.balance.is_asked() {
+            return;
+        }
+        self.balance.tell_time(self.time());
+        let Some(to) = self.balance.asker() else { return };
         let Reducer { node, out, balance, .. } = self;
         let mut terms = node.terms();
+        debug_assert!(!self.holds_back, "J5: a node that holds back gives no goal away");
         let spare = terms.take_spare(to.0, |predicate| balance.stays(predicate.0));
         balance.looked(to, spare.is_some());
-        let Some(goal) = spare else { return false };
+        let Some(goal) = spare else { return };
         balance.gave(goal.predicate.0);
-        debug_assert!(!self.holds_back, "J5: a node that holds back gives no goal away");
-        let values = terms.predicates().get(goal.predicate).awaits;
-        let how = How { values, levels: GIFT_LEVELS, gift: true, white: 0 };
+        let info = terms.predicates().get(goal.predicate);
+        let how = How { values: info.awaits | info.reads, levels: GIFT_LEVELS, gift: true, white: 0 };
         out.with(&mut terms, context, 0, |with| with.throw(to, &goal, how));
-        true
     }
 }
 
