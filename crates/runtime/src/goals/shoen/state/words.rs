@@ -69,7 +69,7 @@ impl Shoen {
         self.words.exhausted.store(false, SeqCst);
     }
     /// X18: its goals have allocated words, and so have those of shoens around it. True if they may be too many in one
-    /// of these, or so many that another node is to be told.
+    /// of these, or [`PORTION`] that another node is to be told.
     pub(in super::super) fn count_words(&self, words: u64) -> bool {
         let (mut shoen, mut many) = (self, false);
         loop {
