@@ -52,12 +52,33 @@ impl Assembler {
         self.land(reference);
         let bound = self.bound_in_rcx();
         self.put(&[0x48, 0x83, 0x79, CELL, UNBOUND.bits() as u8]); // cmp [rcx+CELL], UNBOUND
-        helper.push(self.jump_ahead(&[0x0f, 0x85])); // jne
+        let waited_for = self.jump_ahead(&[0x0f, 0x85]); // jne
+        let variable = self.place();
         helper.extend(self.unify_with_variable(value, done));
         self.land(bound);
         self.put(&[0x48, 0x8b, 0x49, CELL]); // mov rcx, [rcx+CELL]
         self.jump_back(&[0xe9], again); // jmp
+        self.land(waited_for);
+        helper.push(self.unify_the_other(value, variable));
         helper.into_iter().for_each(|jump| self.land(jump));
+    }
+
+    /// The same, where `rcx` is a variable that goals wait for: it comes into `rax`. Jumps to `value` with a value in
+    /// `rcx`, to `variable` with a variable that nobody waits for, and, by the jump that it answers, to the helper.
+    fn unify_the_other(&mut self, value: u32, variable: u32) -> usize {
+        self.put(&[0x48, 0x91]); // xchg rax, rcx
+        let again = self.place();
+        let reference = self.reference_in_rcx();
+        self.jump_back(&[0xe9], value); // jmp
+        self.land(reference);
+        let bound = self.bound_in_rcx();
+        self.put(&[0x48, 0x83, 0x79, CELL, UNBOUND.bits() as u8]); // cmp [rcx+CELL], UNBOUND
+        self.jump_back(&[0x0f, 0x84], variable); // je
+        let both_waited_for = self.jump_ahead(&[0xe9]); // jmp
+        self.land(bound);
+        self.put(&[0x48, 0x8b, 0x49, CELL]); // mov rcx, [rcx+CELL]
+        self.jump_back(&[0xe9], again); // jmp
+        both_waited_for
     }
 
     /// The same, where `rcx` is a variable that nobody waits for: jumps to `value` with one in `rcx` if there is one,

@@ -207,6 +207,21 @@ pub(crate) fn unification_binds_follows_resumes_or_asks() {
     m.worker.set_limit(limit);
     assert_eq!(go(&mut m, second, Word::small(1)).len(), 1);
     assert_eq!(go(&mut m, b, second).len(), 1);
+    // On either side: the other variable leads to it, wherever it lies, or it gets the value; two are the helper's.
+    for swap in [false, true] {
+        let both = |m: &mut Machine, a, b| if swap { go(m, b, a) } else { go(m, a, b) };
+        let (before, (record, waited)) = (m.variable(), waiting(&mut m, SUSPENSION));
+        let behind = m.variable();
+        for other in [before, behind] {
+            assert_eq!((both(&mut m, other, waited), m.words(other, 1)), (none.clone(), vec![waited]));
+        }
+        m.worker.resumed = 0;
+        assert_eq!(both(&mut m, list, before), none);
+        assert_eq!((m.value(waited), m.value(behind), m.worker.resumed), (list, list, record));
+        m.worker.set_limit(limit);
+    }
+    let (one, two) = (waiting(&mut m, SUSPENSION).1, waiting(&mut m, SUSPENSION).1);
+    assert_eq!(go(&mut m, one, two).len(), 1);
     // C6: what is not private is the helper's; a private variable may become a reference to it.
     let (e, f, g) = (m.variable(), m.variable(), m.variable());
     m.worker.set_private_base(g.address());

@@ -57,8 +57,13 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     }
     /// The content of a cell that is being copied to `to` with what is around it (F1, F2).
     #[inline(always)]
-    pub(super) fn moved_cell(&self, from: usize, to: usize) -> Word {
+    fn moved_cell(&self, from: usize, to: usize) -> Word {
         let content = read(from);
+        if is_value(content) { content } else { self.moved_variable(from, to, content) }
+    }
+    /// The same for a cell that is unbound, or was copied alone.
+    #[inline(always)]
+    fn moved_variable(&self, from: usize, to: usize, content: Word) -> Word {
         if content.tag() == Tag::Var {
             // Before the claim: whoever sees it reads the copy.
             write(to, content);
@@ -72,12 +77,22 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
 
     /// Room for the copy of something at `from`, which is evacuated.
     #[inline(always)]
-    pub(super) fn room(&mut self, from: usize, words: usize) -> usize {
+    fn room(&mut self, from: usize, words: usize) -> usize {
         self.room_unless_old(from, words, self.young_from)
     }
     /// The same; it stays young from that place in a lane on.
     #[inline(always)]
     fn room_unless_old(&mut self, from: usize, words: usize, young_from: usize) -> usize {
+        loop {
+            match self.room_at_hand(from, words, young_from) {
+                Some(address) => return address,
+                None => self.next_block(8 * words),
+            }
+        }
+    }
+    /// The same if the block of old space has that room, or it is not needed.
+    #[inline(always)]
+    fn room_at_hand(&mut self, from: usize, words: usize, young_from: usize) -> Option<usize> {
         debug_assert!(self.in_from(from));
         // A minor collection evacuates nothing but lanes.
         let place = self.young_offset(from) % LANE_BYTES;
@@ -85,25 +100,27 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             let address = self.survivor_top;
             if address + 8 * words <= self.survivor_end {
                 self.survivor_top = address + 8 * words;
-                return address;
+                return Some(address);
             }
         }
-        self.old_words += words;
-        self.again += if place < NURSERY_AT { words } else { 0 };
-        if self.old.start + 8 * words > self.old.end {
-            self.next_block(8 * words);
-        }
         let address = self.old.start;
-        self.old.start += 8 * words;
-        address
+        if address + 8 * words > self.old.end {
+            return None;
+        }
+        if place < NURSERY_AT {
+            self.again += words;
+        }
+        self.old.start = address + 8 * words;
+        Some(address)
     }
     #[cold]
     pub(super) fn next_block(&mut self, bytes: usize) {
         if self.old_scan < self.old.start {
             self.grey.push(Range { start: self.old_scan, end: self.old.start });
         }
+        self.old_words += (self.old.start - self.old_begin) / 8;
         self.old = self.common.spaces.old.take_block(bytes);
-        self.old_scan = self.old.start;
+        (self.old_scan, self.old_begin) = (self.old.start, self.old.start);
     }
 
     /// Room for the copy of an unbound cell alone. Some of them stay young however long they wait: once old, such a
@@ -119,13 +136,13 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     }
 
     /// The word that takes the place of a live word (F1, F2).
-    #[inline(always)]
     pub(super) fn evacuate(&mut self, word: Word) -> Word {
         match word.tag() {
             Tag::Int | Tag::Atom | Tag::Header => word,
             Tag::Ref => self.evacuate_ref(word),
             Tag::Cons if self.in_from(word.address()) => self.evacuate_list(word.address()),
             Tag::Cons => word,
+            Tag::Struct if self.in_from(word.address()) => self.evacuate_structure(word.address()),
             Tag::Struct | Tag::Object => self.evacuate_headed(word),
             Tag::Var => self.evacuate_headed(first_waiting(word)),
         }
@@ -179,48 +196,48 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                 (last, cdr) = self.copy_plain_conses(last, cdr, most);
                 until_shared -= if SHARED { (last - run) / 16 } else { 0 };
             }
-            match cdr.tag() {
-                Tag::Cons => {
-                    let next = cdr.address();
-                    if !self.in_from(next) {
-                        break;
-                    }
-                    let car = match self.take(next, is_variable) {
-                        Ok(car) => car,
-                        Err(to) => {
-                            write(last + 8, pointer(Tag::Cons, to));
-                            break;
-                        }
-                    };
-                    let to;
-                    (to, cdr) = self.copy_cons(next, car);
+            if cdr.tag() != Tag::Cons {
+                let Some(content) = self.content_behind(cdr) else { break };
+                cdr = content;
+                write(last + 8, cdr);
+                continue;
+            }
+            let next = cdr.address();
+            if !self.in_from(next) {
+                break;
+            }
+            let car = match self.take(next, is_variable) {
+                Ok(car) => car,
+                Err(to) => {
                     write(last + 8, pointer(Tag::Cons, to));
-                    if plain && to == last + 16 {
-                        self.blacken_cons(last);
-                    }
-                    (last, plain) = (to, car.is_immediate());
-                    if SHARED {
-                        until_shared -= 1;
-                        if until_shared == 0 {
-                            until_shared = SHARED_WORDS;
-                            let next = cdr.tag() == Tag::Cons && self.in_from(cdr.address());
-                            self.share_list(last, next.then(|| cdr.address()));
-                        }
-                    }
+                    break;
                 }
-                // A bound cell in between is left out; anything else is left to the scan.
-                Tag::Ref if self.in_from(cdr.address()) => {
-                    let content = read(cdr.address());
-                    if matches!(content.tag(), Tag::Var | Tag::Header) {
-                        break;
-                    }
-                    cdr = content;
-                    write(last + 8, cdr);
+            };
+            let to;
+            (to, cdr) = self.copy_cons(next, car);
+            write(last + 8, pointer(Tag::Cons, to));
+            if plain && to == last + 16 {
+                self.blacken_cons(last);
+            }
+            (last, plain) = (to, car.is_immediate());
+            if SHARED {
+                until_shared -= 1;
+                if until_shared == 0 {
+                    until_shared = SHARED_WORDS;
+                    let next = cdr.tag() == Tag::Cons && self.in_from(cdr.address());
+                    self.share_list(last, next.then(|| cdr.address()));
                 }
-                _ => break,
             }
         }
         pointer(Tag::Cons, first)
+    }
+    /// What the cdr of a list leads to through a bound cell, which is left out; `None`: it is left to the scan.
+    #[inline(always)]
+    fn content_behind(&self, cdr: Word) -> Option<Word> {
+        if cdr.tag() != Tag::Ref || !self.in_from(cdr.address()) {
+            return None;
+        }
+        Some(read(cdr.address())).filter(|&content| is_value(content))
     }
     /// The fast path of a list: copies conses whose cars are immediate and which lie in the same part of a space, at
     /// most this number, to the room directly behind `last`. Answers the last copy and its cdr.
@@ -237,7 +254,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         {
             let from = cdr.address();
             let (car, next) = (read(from), read(from + 8));
-            if !car.is_immediate() || matches!(next.tag(), Tag::Var | Tag::Header) {
+            if !car.is_immediate() || !is_value(next) {
                 break;
             }
             write(last + 8, pointer(Tag::Cons, last + 16));
@@ -252,7 +269,6 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             &mut self.survivor_scan
         } else {
             self.old.start = last + 16;
-            self.old_words += (last - first) / 8;
             let again = self.young_offset(source.start) % LANE_BYTES < NURSERY_AT;
             self.again += if again { (last - first) / 8 } else { 0 };
             &mut self.old_scan
@@ -325,55 +341,80 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     }
     /// Answers the copy and its cdr.
     #[inline(always)]
-    pub(super) fn copy_cons(&mut self, from: usize, car: Word) -> (usize, Word) {
+    fn copy_cons(&mut self, from: usize, car: Word) -> (usize, Word) {
         let to = self.room(from, 2);
         let cdr = self.moved_cell(from + 8, to + 8);
-        write(to, moved_content(car));
+        write(to, if is_value(car) { car } else { moved_content(car) });
         write(to + 8, cdr);
         write(from, forwarding(to));
         (to, cdr)
     }
-    /// A structure, object, or the record that a VAR word leads to.
+    /// An object, or the record that a VAR word leads to; a structure that is not evacuated.
     pub(super) fn evacuate_headed(&mut self, word: Word) -> Word {
         let from = word.address();
         if !self.in_from(from) {
-            if self.common.spaces.large_range.contains(from) {
-                self.mark_large(from);
-            }
+            self.mark_if_large(from);
             return word;
         }
-        let header = match self.take(from, |_| word.tag() != Tag::Struct) {
+        debug_assert!(word.tag() != Tag::Struct, "F6: a structure is not claimed");
+        let header = match self.take(from, |_| true) {
             Ok(header) => header,
             Err(to) => return raw(to as u64 | word.tag() as u64),
         };
-        debug_assert!(header.is_header());
-        let to = if word.tag() == Tag::Struct {
-            self.copy_structure(from, header)
-        } else {
-            let words = word::header_size(header);
-            // An old version of a vector leads to all newer ones: if it became old and was garbage, they would live.
-            let young_from =
-                if is_handle(header) { self.young_from.min(NURSERY_AT) } else { self.young_from };
-            let to = self.room_unless_old(from, 1 + words, young_from);
-            copy(from + 8, to + 8, words);
-            to
-        };
+        debug_assert!(header.is_header() && word::header_is_object(header), "W3: no object begins there");
+        let words = word::header_size(header);
+        // An old version of a vector leads to all newer ones: if it became old and was garbage, they would live.
+        let young_from = if is_handle(header) { self.young_from.min(NURSERY_AT) } else { self.young_from };
+        let to = self.room_unless_old(from, 1 + words, young_from);
+        copy(from + 8, to + 8, words);
         write(to, header);
         write(from, forwarding(to));
         raw(to as u64 | word.tag() as u64)
     }
-    pub(super) fn copy_structure(&mut self, from: usize, header: Word) -> usize {
+    /// A structure in the space that is evacuated.
+    #[inline(always)]
+    pub(super) fn evacuate_structure(&mut self, from: usize) -> Word {
+        match self.take(from, |_| false) {
+            Ok(header) => self.copy_structure(from, header),
+            Err(to) => pointer(Tag::Struct, to),
+        }
+    }
+    /// Copies a structure with this header. Nothing is kept over a call, so that no register need be saved.
+    #[inline(never)]
+    fn copy_structure(&mut self, from: usize, header: Word) -> Word {
         let arity = word::header_arity(header);
         debug_assert!(arity > 0 && !word::header_is_object(header), "W3: no structure begins there");
-        let to = self.room(from, 1 + arity);
-        for i in 1..=arity {
-            let cell = self.moved_cell(from + 8 * i, to + 8 * i);
-            write(to + 8 * i, cell);
+        let Some(to) = self.room_at_hand(from, 1 + arity, self.young_from) else {
+            return self.copy_to_next_block(from, header);
+        };
+        let end = from + 8 * arity;
+        let (mut at, mut cell) = (from, to);
+        loop {
+            (at, cell) = (at + 8, cell + 8);
+            write(cell, self.moved_cell(at, cell));
+            if at == end {
+                break;
+            }
         }
-        to
+        write(to, header);
+        write(from, forwarding(to));
+        pointer(Tag::Struct, to)
+    }
+    #[cold]
+    #[inline(never)]
+    fn copy_to_next_block(&mut self, from: usize, header: Word) -> Word {
+        self.next_block(8 + 8 * word::header_arity(header));
+        self.copy_structure(from, header)
+    }
+    /// What is not evacuated may be large (G4).
+    #[inline(always)]
+    pub(super) fn mark_if_large(&mut self, address: usize) {
+        if self.large.contains(address) {
+            self.mark_large(address);
+        }
     }
     /// Marks a large object, and makes what is tagged in it grey, in slices.
-    pub(super) fn mark_large(&mut self, object: usize) {
+    fn mark_large(&mut self, object: usize) {
         if !mark_large(object, !MAJOR) {
             return;
         }
@@ -404,6 +445,12 @@ pub(crate) fn first_waiting(mut list: Word) -> Word {
         list = read(list.address() + 8 * SUSPENSION_NEXT);
     }
     list
+}
+
+/// Whether a cell's content is a value: it is bound, and was not copied alone.
+#[inline(always)]
+fn is_value(content: Word) -> bool {
+    !matches!(content.tag(), Tag::Var | Tag::Header)
 }
 
 /// A cell's bound content, as it is copied with its cons or structure.

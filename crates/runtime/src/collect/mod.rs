@@ -261,6 +261,8 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     /// The young region.
     young_start: usize,
     young_bytes: usize,
+    /// Where large objects are.
+    large: Range,
     /// The survivor area that is copied to: its grey words, and its end.
     survivor_scan: usize,
     survivor_top: usize,
@@ -271,10 +273,12 @@ struct Collector<'a, const MAJOR: bool, const SHARED: bool> {
     /// What is left of the block of old space that is copied to, and its first grey word.
     old: Range,
     old_scan: usize,
+    /// Where it began to fill that block.
+    old_begin: usize,
     /// Further grey ranges.
     grey: Vec<Range>,
     remembered: Vec<usize>,
-    /// Words copied to old space, and those of them that came from survivor areas.
+    /// Words copied to blocks of old space before that one, and all that went there from survivor areas.
     old_words: usize,
     again: usize,
     /// Words of large objects that it has marked.
@@ -299,6 +303,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
             to_area: common.to_area,
             young_start: young.start,
             young_bytes: young.end - young.start,
+            large: common.spaces.large_range,
             survivor_scan: survivor_base,
             survivor_top: survivor_base,
             survivor_end: survivor_base + SURVIVOR_RANGE,
@@ -309,6 +314,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
                 Ages::Never => 0,
             },
             old_scan: old.start,
+            old_begin: old.start,
             old,
             grey: Vec::new(),
             remembered: Vec::new(),
@@ -358,7 +364,7 @@ impl<'a, const MAJOR: bool, const SHARED: bool> Collector<'a, MAJOR, SHARED> {
     /// Words that it has copied.
     #[inline(always)]
     fn words(&self) -> usize {
-        self.old_words + (self.survivor_top - self.survivor_base) / 8
+        self.old_words + (self.old.start - self.old_begin + self.survivor_top - self.survivor_base) / 8
     }
 }
 

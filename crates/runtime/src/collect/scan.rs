@@ -30,34 +30,69 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             // What is met soon should be on its way; a claim (F6) even waits for all loads before it. What lies
             // behind the end is still in the region, and may be anything.
             prefetch(read(at + 8 * FETCHED_WORDS_AHEAD));
-            match word.tag() {
-                Tag::Int | Tag::Atom => {}
-                Tag::Header => {
-                    debug_assert!(!word.is_forwarding(), "F4: a copy has no forwarding words");
-                    if word::header_is_object(word) {
-                        let tagged = self.tagged_words[word::header_class(word).0 as usize];
-                        let size = word::header_size(word);
-                        if tagged < size {
-                            for i in 1..=tagged {
-                                let young = self.update(at + 8 * i);
-                                if OLD && young {
-                                    self.remembered.push(at + 8 * i);
-                                }
-                            }
-                            at += 8 * size;
-                        }
-                    }
+            if word.tag() == Tag::Header {
+                debug_assert!(!word.is_forwarding(), "F4: a copy has no forwarding words");
+                if word::header_is_object(word) {
+                    at += self.scan_object::<OLD>(at, word);
                 }
-                _ => {
-                    let young = self.update_from(at, word);
-                    if OLD && young {
-                        self.remembered.push(at);
-                    }
-                }
+            } else {
+                self.scan_word::<OLD>(at, word, end);
             }
             at += 8;
         }
         at
+    }
+    /// Scans an object if only a part of it is tagged. Answers the bytes to pass over.
+    fn scan_object<const OLD: bool>(&mut self, object: usize, header: Word) -> usize {
+        let tagged = self.tagged_words[word::header_class(header).0 as usize];
+        let size = word::header_size(header);
+        if tagged >= size {
+            return 0;
+        }
+        let end = object + 8 * (1 + tagged);
+        for at in (object + 8..end).step_by(8) {
+            self.scan_word::<OLD>(at, read(at), end);
+        }
+        8 * size
+    }
+    /// Scans a grey word that is no header, in a range that ends there.
+    #[inline(always)]
+    fn scan_word<const OLD: bool>(&mut self, at: usize, word: Word, end: usize) {
+        if word.is_immediate() {
+            return;
+        }
+        let address = word.address();
+        match word.tag() {
+            // A list that was copied in a row goes on there: what it leads to is as old as it is.
+            Tag::Cons if address == at + 8 && at + 8 < end => {}
+            Tag::Cons if self.in_from(address) => {
+                let new = self.evacuate_list(address);
+                write(at, new);
+                self.remember_young::<OLD>(at, new);
+            }
+            Tag::Struct if self.in_from(address) => {
+                let new = self.evacuate_structure(address);
+                write(at, new);
+                self.remember_young::<OLD>(at, new);
+            }
+            Tag::Cons => self.remember_young::<OLD>(at, word),
+            Tag::Struct => {
+                self.mark_if_large(address);
+                self.remember_young::<OLD>(at, word);
+            }
+            _ => {
+                if self.update_from(at, word) && OLD {
+                    self.remembered.push(at);
+                }
+            }
+        }
+    }
+    /// An old word that leads to something young is remembered.
+    #[inline(always)]
+    fn remember_young<const OLD: bool>(&mut self, at: usize, word: Word) {
+        if OLD && self.is_young(word.address()) {
+            self.remembered.push(at);
+        }
     }
     /// Scans a range; with several collectors in pieces, so that a long one can be given away. A range may be cut
     /// anywhere but inside an object with raw words: that is, where a scan has stopped.

@@ -108,8 +108,11 @@ impl Worker {
         // What waits for its priority or node is shown as the goal that it will be.
         let placed = self.placed_goal(predicate, &args);
         let (shown, shown_args) = placed.as_ref().map_or((predicate, &args), |(goal, args)| (*goal, args));
+        let system = &self.system_goals;
         let position = match args[..] {
-            [position, ..] if predicate == self.system_goals.at_position => Position::of_word(position),
+            [position, ..] if [system.at_position, system.sum].contains(&predicate) => {
+                Position::of_word(position)
+            }
             _ => Position::NONE,
         };
         let (file, line) = self.place(shown, position);

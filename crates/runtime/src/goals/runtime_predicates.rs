@@ -4,16 +4,17 @@ use crate::goals::calls::{FEW_ARGUMENTS, few_words};
 use crate::memory::ranges::read;
 use crate::reports::outcome::{ErrorKind, ProgramError};
 use crate::terms::deref;
+use crate::terms::integers::{int_op, is_unary};
 use crate::worker::native::{Native, Outcome, Seat};
 use crate::worker::{PRIORITY_MAX, Worker};
 use term::Word;
-use term::abi::{Builtin, INNER, Place, Position, PredicateId};
+use term::abi::{Builtin, INNER, IntOp, Place, Position, PredicateId};
 use term::layout::{GOAL_ARITY_MAX, STORE};
 use term::symbol::ANY;
 use term::word::{Tag, header_size};
 
 /// How many there are.
-pub(crate) const COUNT: usize = 8;
+pub(crate) const COUNT: usize = 9;
 
 /// The natives behind them, in the order of the numbers.
 pub(crate) fn natives() -> [Native; COUNT] {
@@ -21,6 +22,7 @@ pub(crate) fn natives() -> [Native; COUNT] {
         native(INNER, "at_priority", "aiaa", at_priority),
         native(INNER, "at_node", "iaa", at_node),
         native(INNER, "at_position", "aaa", at_position),
+        native(INNER, "sum", "aaiia", sum),
         native(INNER, "after_collection", "aaa", after_collection),
         native("unify_term_dcode", "unify", "aa", unify_goal),
         native(INNER, "mark", "", |worker, _, _| {
@@ -70,7 +72,7 @@ fn stored_goal(worker: &Worker, predicate: Word, goal: Word) -> (PredicateId, Ve
 }
 
 impl Worker {
-    /// The goal inside an `at_priority`, `at_node` or `at_position` goal.
+    /// The goal inside an `at_priority`, `at_node`, `at_position` or `sum` goal.
     pub(crate) fn placed_goal(
         &self,
         predicate: PredicateId,
@@ -83,6 +85,9 @@ impl Worker {
             }
             [_, predicate_word, goal] if predicate == system.at_node || predicate == system.at_position => {
                 stored_goal(self, deref(predicate_word), deref(goal))
+            }
+            [_, op, a, b, result] if predicate == system.sum => {
+                self.sum_goal(int_op(deref(op).as_int() as u64), [a, b, result])
             }
             _ => return None,
         };
@@ -153,6 +158,42 @@ fn at_position(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome 
         call_stored(worker, predicate, goal, position)
     };
     waits.map_or(Outcome::Done, Outcome::Wait)
+}
+
+/// `sum(Position, Operation, A, B, Result)`: arithmetic that stands there in the text, and whose operands had no values
+/// when its clause was reduced.
+fn sum(worker: &mut Worker, inputs: &[Word], _: &mut [Word]) -> Outcome {
+    let [position, op, a, b, result] = *inputs else { unreachable!("five inputs") };
+    let (position, op) = (Position::of_word(position), int_op(op.as_int() as u64));
+    if let Some(Ok(value)) = worker.arithmetic(op, a, b) {
+        worker.unify_at(result, value, position);
+        return Outcome::Done;
+    }
+    // The builtin itself says what is wrong.
+    let (predicate, args) = worker.sum_goal(op, [a, b, result]);
+    let waits = worker.call::<FEW_ARGUMENTS>(predicate, &args, position);
+    waits.map_or(Outcome::Done, Outcome::Wait)
+}
+
+impl Worker {
+    /// A goal of arithmetic that stands there in the text, with its operands (the second is none if there is but one)
+    /// and its result.
+    pub(crate) fn spawn_sum(&mut self, position: Position, op: IntOp, [a, b, result]: [Word; 3]) {
+        if position == Position::NONE {
+            let predicate = self.arithmetic_goals[op as usize];
+            let args = if is_unary(op) { &[a, result][..] } else { &[a, b, result] };
+            return self.spawn(predicate, args);
+        }
+        let b = if is_unary(op) { Word::small(0) } else { b };
+        debug_assert_eq!(int_op(op as u64), op, "H1: the goal has the operation's number");
+        let op = Word::small(op as i64);
+        self.spawn(self.system_goals.sum, &[position.word(), op, a, b, result]);
+    }
+    /// The builtin that a sum is, and its arguments.
+    fn sum_goal(&self, op: IntOp, [a, b, result]: [Word; 3]) -> (PredicateId, Vec<Word>) {
+        let args = if is_unary(op) { vec![a, result] } else { vec![a, b, result] };
+        (self.arithmetic_goals[op as usize], args)
+    }
 }
 
 /// Calls a builtin of many arguments.

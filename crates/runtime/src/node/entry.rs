@@ -11,6 +11,7 @@ use crate::memory::ranges::{at, read};
 use crate::reports::outcome::ErrorKind;
 use crate::terms::deref;
 use crate::terms::integers::{self, ArithError};
+use crate::terms::pairs::equal_at_top;
 use crate::worker::Worker;
 use crate::worker::native::{Outcome, Run, Seat};
 use crate::worker::program::{Call, Shape};
@@ -97,12 +98,7 @@ unsafe extern "C" fn arith_helper(
     if !worker.is_single() {
         worker.put_off_sum([a, b], result);
     }
-    let predicate = worker.arithmetic_goals[op as usize];
-    if integers::is_unary(op) {
-        worker.spawn_at_position(position, predicate, &[a, result]);
-    } else {
-        worker.spawn_at_position(position, predicate, &[a, b, result]);
-    }
+    worker.spawn_sum(position, op, [a, b, result]);
     result
 }
 
@@ -173,8 +169,19 @@ unsafe extern "C" fn guard_3(abi: *mut WorkerAbi, predicate: u64, a: Word, b: Wo
 unsafe extern "C" fn equal(abi: *mut WorkerAbi, a: Word, b: Word) -> Word {
     // SAFETY: E6 - generated code alone calls this, for the worker that runs it.
     let worker = unsafe { worker_of(abi) };
+    let (a, b) = (deref(a), deref(b));
+    match equal_at_top(a, b) {
+        Some(true) => answer::YES,
+        Some(false) => answer::NO,
+        None => equal_inside(worker, a, b),
+    }
+}
+
+/// The same for what two terms have inside. Apart, as it needs more registers.
+#[inline(never)]
+fn equal_inside(worker: &mut Worker, a: Word, b: Word) -> Word {
     // L2: what was looked at before is not looked at again.
-    let known = worker.terms.has_comparisons() && worker.terms.has_comparison([deref(a), deref(b)]);
+    let known = worker.terms.has_comparisons() && worker.terms.has_comparison([a, b]);
     let near = if known { None } else { worker.equal_near(a, b) };
     match near {
         Some(true) => answer::YES,

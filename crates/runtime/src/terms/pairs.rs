@@ -368,6 +368,23 @@ impl Worker {
     }
 }
 
+/// Whether two dereferenced terms are equal, if their tops say it.
+#[inline(always)]
+pub(crate) fn equal_at_top(a: Word, b: Word) -> Option<bool> {
+    let (tag, other) = (a.tag(), b.tag());
+    if tag == Tag::Ref || other == Tag::Ref {
+        return None;
+    }
+    debug_assert!(![tag, other].contains(&Tag::Var), "W1: a value is no content of an unbound cell");
+    if tag != other {
+        return Some(false);
+    }
+    if tag == Tag::Struct {
+        return (read(a.address()) != read(b.address())).then_some(false);
+    }
+    a.is_immediate().then_some(a == b)
+}
+
 /// What is known of two terms that a guard compares.
 enum Parts {
     Equal,
