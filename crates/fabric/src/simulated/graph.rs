@@ -86,12 +86,15 @@ impl Graph {
     /// A dragonfly of groups of this many routers, each with this many links to other groups, and as many groups as can
     /// be: each router is a node.
     pub(super) fn dragonfly(routers: u32, global: u32) -> Result<Graph, String> {
-        if routers < 1 || global < 1 || routers.saturating_mul(global).saturating_add(1) > NODES_MAX {
+        if routers < 1 || global < 1 {
             return Err(
                 "a dragonfly has groups of at least one router with at least one link to others".into()
             );
         }
-        let groups = routers * global + 1;
+        let groups = routers.saturating_mul(global).saturating_add(1);
+        if groups > NODES_MAX {
+            return Err(format!("a dragonfly of {groups} groups is too large: at most {NODES_MAX} nodes"));
+        }
         let nodes = groups * routers;
         // Ports are in this order, which `dragonfly_next` knows: links in the group, then those to others.
         let end = |node: u32, port: u32| -> End {

@@ -416,7 +416,9 @@ mod tests {
         let ring: Vec<(u32, u32)> = (0..5).map(|node| (node, (node + 1) % 5)).collect();
         let on: Vec<i32> = (0..25).map(|at| if at / 5 == at % 5 { -1 } else { (at / 5 + 1) % 5 }).collect();
         assert!(wrong(5, &ring, Some(&on)).contains("0 to 1, 1 to 2"), "{}", wrong(5, &ring, Some(&on)));
-        assert!(Topology::dragonfly(0, 1).is_err() && Topology::dragonfly(60, 60).is_err());
+        let refused = |routers, global| Topology::dragonfly(routers, global).expect_err("no dragonfly");
+        assert!(refused(0, 1).contains("at least one router"));
+        assert!([(60, 60), (4_000_000, 1)].iter().all(|&(a, h)| refused(a, h).contains("too large")));
     }
 
     /// The channels (node, port, class) of a way.

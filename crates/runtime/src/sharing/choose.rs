@@ -328,10 +328,10 @@ fn fingerprint(words: impl Iterator<Item = Word>) -> u64 {
     let mut left: VecDeque<Word> = words.collect();
     for _ in 0..LOOKED_AT {
         let Some(word) = left.pop_front().map(deref) else { break };
-        let (first, last) = match word.tag() {
-            Tag::Cons => (0, 1),
-            Tag::Struct => (0, header_arity(read(word.address()))),
-            Tag::Ref | Tag::Var | Tag::Object => (0, 0),
+        let last = match word.tag() {
+            Tag::Cons => 1,
+            Tag::Struct => header_arity(read(word.address())),
+            Tag::Ref | Tag::Var | Tag::Object => 0,
             _ => {
                 hasher.write_u64(word.bits());
                 continue;
@@ -339,7 +339,7 @@ fn fingerprint(words: impl Iterator<Item = Word>) -> u64 {
         };
         hasher.write_u64(word.tag() as u64);
         if last > 0 {
-            left.extend((first..=last).take(LOOKED_AT).map(|i| read(word.address() + 8 * i)));
+            left.extend((0..=last).take(LOOKED_AT).map(|i| read(word.address() + 8 * i)));
         }
     }
     hasher.finish()
