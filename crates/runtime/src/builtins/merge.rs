@@ -27,6 +27,7 @@ const BUSY: Word = Word::small(-1);
 const MERGER: Word = object_header(layout::MERGER, 2);
 
 /// A new cons whose cdr is a new variable: the cons and that variable.
+#[inline(always)]
 pub(super) fn open_cons(worker: &mut Worker, car: Word) -> (Word, Word) {
     let address = worker.allocate(2);
     write(address, car);

@@ -55,6 +55,12 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             }
         }
     }
+    /// The same for a cons: its car, as it is copied.
+    #[inline(always)]
+    fn take_car(&self, from: usize) -> Result<Word, usize> {
+        let first = read(from);
+        if is_value(first) { Ok(first) } else { self.take(from, is_variable).map(moved_content) }
+    }
     /// The content of a cell that is being copied to `to` with what is around it (F1, F2).
     #[inline(always)]
     fn moved_cell(&self, from: usize, to: usize) -> Word {
@@ -136,6 +142,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     }
 
     /// The word that takes the place of a live word (F1, F2).
+    #[inline(always)]
     pub(super) fn evacuate(&mut self, word: Word) -> Word {
         match word.tag() {
             Tag::Int | Tag::Atom | Tag::Header => word,
@@ -146,6 +153,11 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             Tag::Struct | Tag::Object => self.evacuate_headed(word),
             Tag::Var => self.evacuate_headed(first_waiting(word)),
         }
+    }
+    /// The same apart, for what is rare where it is called.
+    #[inline(never)]
+    pub(super) fn evacuate_other(&mut self, word: Word) -> Word {
+        self.evacuate(word)
     }
     pub(super) fn evacuate_ref(&mut self, mut word: Word) -> Word {
         while word.tag() == Tag::Ref {
@@ -183,7 +195,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     }
     /// Copies a cons at `from`, and the conses that follow it in its list, one after the other.
     pub(super) fn evacuate_list(&mut self, from: usize) -> Word {
-        let car = match self.take(from, is_variable) {
+        let car = match self.take_car(from) {
             Ok(car) => car,
             Err(to) => return pointer(Tag::Cons, to),
         };
@@ -206,7 +218,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             if !self.in_from(next) {
                 break;
             }
-            let car = match self.take(next, is_variable) {
+            let car = match self.take_car(next) {
                 Ok(car) => car,
                 Err(to) => {
                     write(last + 8, pointer(Tag::Cons, to));
@@ -216,8 +228,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
             let to;
             (to, cdr) = self.copy_cons(next, car);
             write(last + 8, pointer(Tag::Cons, to));
-            if plain && to == last + 16 {
-                self.blacken_cons(last);
+            if plain {
+                self.blacken_cons(last, to);
             }
             (last, plain) = (to, car.is_immediate());
             if SHARED {
@@ -284,13 +296,17 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
         }
         (last, cdr)
     }
-    /// F3: a copied cons which leads to the next copy only is grey no longer if it is the first grey one.
-    #[inline(always)]
-    fn blacken_cons(&mut self, cons: usize) {
+    /// F3: a copied cons which leads to the next copy only is grey no longer if it is the first grey one, and the next
+    /// lies behind it. Apart: most lists have other things than numbers.
+    #[inline(never)]
+    fn blacken_cons(&mut self, cons: usize, next: usize) {
         debug_assert!(
             read(cons).is_immediate() && read(cons + 8).tag() == Tag::Cons,
             "F3: more than a next one"
         );
+        if next != cons + 16 {
+            return;
+        }
         if cons == self.survivor_scan {
             self.survivor_scan += 16;
         } else if cons == self.old_scan {
@@ -344,7 +360,7 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     fn copy_cons(&mut self, from: usize, car: Word) -> (usize, Word) {
         let to = self.room(from, 2);
         let cdr = self.moved_cell(from + 8, to + 8);
-        write(to, if is_value(car) { car } else { moved_content(car) });
+        write(to, car);
         write(to + 8, cdr);
         write(from, forwarding(to));
         (to, cdr)

@@ -18,6 +18,11 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
     #[inline(always)]
     pub(super) fn update_from(&mut self, slot: usize, word: Word) -> bool {
         let new = self.evacuate(word);
+        self.replace(slot, word, new)
+    }
+    /// Puts what a slot leads to now into it; true if that is young.
+    #[inline(always)]
+    fn replace(&self, slot: usize, word: Word, new: Word) -> bool {
         if new != word {
             write(slot, new);
         }
@@ -81,7 +86,8 @@ impl<const MAJOR: bool, const SHARED: bool> Collector<'_, MAJOR, SHARED> {
                 self.remember_young::<OLD>(at, word);
             }
             _ => {
-                if self.update_from(at, word) && OLD {
+                let new = self.evacuate_other(word);
+                if self.replace(at, word, new) && OLD {
                     self.remembered.push(at);
                 }
             }

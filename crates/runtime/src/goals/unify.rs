@@ -56,11 +56,17 @@ impl Worker {
             return false;
         }
         let (cell, content) = (a.address(), read(a.address()));
-        if content == UNBOUND && self.is_private(cell) {
-            write(cell, b);
-            return true;
+        if content.tag() != Tag::Var || self.has_generator(content) {
+            return false;
         }
-        !self.has_generator(content) && self.bind(cell, b) == Written::Yes
+        if !self.is_private(cell) {
+            return self.bind(cell, b) == Written::Yes;
+        }
+        write(cell, b);
+        if content != UNBOUND {
+            self.resume(content);
+        }
+        true
     }
     /// Makes two variables one that are private to this worker and have no generators, if goals wait for one of them at
     /// most; false if nothing was done.
