@@ -486,9 +486,9 @@ impl Worker {
     }
     fn top_goal(&self) -> (PredicateId, Vec<Word>) {
         let mut top = self.abi.goals as usize - 8;
-        // P4 of `stack`: a collection may have left a mark on it.
-        if read(top) == self.system_goals.mark.goal_word() {
-            top -= 8;
+        // P4 of `stack`: a collection may have left a mark on it; and there may be gaps.
+        while self.is_runtimes_own(PredicateId::of_goal_word(read(top))) {
+            top = self.below_top(top + 8) - 8;
         }
         let predicate = PredicateId::of_goal_word(read(top));
         let start = top - 8 * self.predicates.arity(predicate);

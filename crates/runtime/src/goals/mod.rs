@@ -7,6 +7,7 @@
 pub mod abroad;
 pub(crate) mod calls;
 pub(crate) mod deadlock;
+mod gaps;
 pub(crate) mod ready;
 pub(crate) mod resume;
 pub mod resumed_order;

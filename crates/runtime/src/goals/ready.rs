@@ -67,7 +67,7 @@ impl Counts {
         }
         self.records += 1;
         let predicate = PredicateId::of_goal_word(goal);
-        if predicate != BOTTOM && goal != worker.system_goals.mark.goal_word() {
+        if predicate != BOTTOM && !worker.is_runtimes_own(predicate) {
             self.goals += 1;
             self.words += worker.words_of(goal);
             *self.of.entry(predicate).or_default() += 1;

@@ -14,7 +14,7 @@ use term::symbol::ANY;
 use term::word::{Tag, header_size};
 
 /// How many there are.
-pub(crate) const COUNT: usize = 9;
+pub(crate) const COUNT: usize = 10;
 
 /// The natives behind them, in the order of the numbers.
 pub(crate) fn natives() -> [Native; COUNT] {
@@ -27,6 +27,10 @@ pub(crate) fn natives() -> [Native; COUNT] {
         native("unify_term_dcode", "unify", "aa", unify_goal),
         native(INNER, "mark", "", |worker, _, _| {
             worker.unmark_goals();
+            Outcome::Done
+        }),
+        native(INNER, "gap", "a", |worker, inputs, _| {
+            worker.come_to_gap(inputs[0]);
             Outcome::Done
         }),
         outward("external"),

@@ -24,7 +24,7 @@
 use crate::goals::abroad::OUTWARD;
 use crate::goals::shoen::is_lane;
 use crate::goals::state::{
-    BOTTOM_BYTES, BUCKET_BYTES, Choice, Goals, Key, NO_PRIORITY, SPARE_WORDS, STEP_BYTES, Segment, Turns,
+    BOTTOM_BYTES, BUCKET_BYTES, Choice, Gap, Goals, Key, NO_PRIORITY, SPARE_WORDS, STEP_BYTES, Segment, Turns,
 };
 use crate::memory::ranges::{at, copy_few, read, write, write_all};
 use crate::reports::outcome::{ErrorKind, ProgramError};
@@ -81,7 +81,7 @@ impl Worker {
         bucket.push(predicate.goal_word());
     }
     /// Where goals go of another lane than the running one, with room for this number of words; `None` as of `bucket`.
-    fn beside(&mut self, lane: i64, words: usize) -> Option<&mut Vec<Word>> {
+    pub(super) fn beside(&mut self, lane: i64, words: usize) -> Option<&mut Vec<Word>> {
         if self.is_dead(lane) {
             return None;
         }
@@ -344,8 +344,16 @@ impl Worker {
         let (base, end) =
             (self.goals.segments[index].base, above.map_or(self.abi.goals as usize, |above| above.floor));
         self.settle_slots(base..end);
-        let mark = |at: &usize| self.goals.marks.binary_search(at).is_ok();
-        (base..end).step_by(8).filter(|at| !mark(at)).map(read).collect()
+        let mut records = Vec::new();
+        let mut top = end;
+        while top > base {
+            let start = self.below_top(top);
+            if !self.is_runtimes_own(PredicateId::of_goal_word(read(top - 8))) {
+                records.push(start..top);
+            }
+            top = start;
+        }
+        records.into_iter().rev().flat_map(|record| record.step_by(8).map(read)).collect()
     }
     /// A segment has no goals any more, and is nobody's. Below others it holds zeros, as where goals were given away.
     pub(crate) fn drop_segment(&mut self, index: usize) {
@@ -378,6 +386,7 @@ impl Worker {
         self.lanes = Default::default();
         self.goals.later.clear();
         self.goals.turns = Turns::NEW;
+        self.goals.gap = Gap::NEW;
         self.abi.turn_left = Choice::first_left(self.is_single());
         self.goals.best = NO_PRIORITY;
         self.goals.marks.clear();
@@ -452,6 +461,15 @@ impl Worker {
     pub(crate) fn is_special(&self, end: usize) -> bool {
         let goal = read(end - 8);
         goal == BOTTOM.goal_word() || goal == self.system_goals.mark.goal_word()
+    }
+    /// True if such a record on the stack is no goal of the program, a mark or a gap.
+    pub(crate) fn is_runtimes_own(&self, predicate: PredicateId) -> bool {
+        predicate == self.system_goals.mark || predicate == self.system_goals.gap
+    }
+    /// True if a gap ends there (B14 of `gaps`).
+    #[inline(always)]
+    pub(crate) fn is_gap(&self, end: usize) -> bool {
+        read(end - 8) == self.system_goals.gap.goal_word()
     }
     /// Exchanges the two goals on top, if they are the program's.
     #[cold]

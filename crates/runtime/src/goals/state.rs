@@ -5,6 +5,7 @@
 use crate::memory::ranges::{LARGE_PAGE, Region, write};
 use crate::memory::tuning::GOAL_BYTES;
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 use term::Word;
 use term::abi::{BOTTOM, GOAL_SLACK_WORDS, Position, PredicateId};
 use term::layout::GOAL_ARITY_MAX;
@@ -39,6 +40,8 @@ pub(crate) struct Goals {
     pub(super) entering: Vec<(i64, Vec<Word>)>,
     /// Goals that came back (B3 of `give`); not higher than the running priority when they came.
     pub(super) later: BTreeMap<i64, Vec<Word>>,
+    /// B14 of `gaps`.
+    pub(super) gap: Gap,
     pub(super) turns: Turns,
     /// Empty vectors of former buckets.
     pub(super) spare: Vec<Vec<Word>>,
@@ -89,6 +92,7 @@ impl Goals {
             rank: priority,
             entering: Vec::new(),
             later: BTreeMap::new(),
+            gap: Gap::NEW,
             turns: Turns::NEW,
             spare: Vec::new(),
             marks: Vec::new(),
@@ -136,6 +140,22 @@ impl Goals {
         }
         self.stack_bytes = wanted;
         true
+    }
+    /// What lies at this address of the stack or above has moved up, and other words lie there now.
+    pub(super) fn move_up(&mut self, start: usize, bytes: usize) {
+        self.marks.iter_mut().filter(|mark| **mark >= start).for_each(|mark| *mark += bytes);
+        self.clean = self.clean.min(start).min(self.last_mark());
+        for place in self.turns.places.iter_mut().chain([&mut self.turns.builtins]) {
+            for address in [&mut place.start, &mut place.end] {
+                if (start..usize::MAX).contains(address) {
+                    *address += bytes;
+                }
+            }
+        }
+    }
+    /// Goals of this lane that came back, the last one first to run; they are gone from here.
+    pub(super) fn take_later(&mut self, lane: i64) -> Option<Vec<Word>> {
+        self.later.remove(&lane)
     }
     /// The topmost mark, or the bottom.
     pub(super) fn last_mark(&self) -> usize {
@@ -280,6 +300,19 @@ impl Choice {
     }
 }
 
+/// B14 of `gaps`: a worker that has come to one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap {
+    /// Since when it waits there.
+    pub(super) since: Option<Instant>,
+    /// How long it waited the last time before it looked again.
+    pub(super) pause: Duration,
+}
+
+impl Gap {
+    pub(super) const NEW: Gap = Gap { since: None, pause: Duration::ZERO };
+}
+
 /// What is known of goals that were resumed.
 #[derive(Debug)]
 pub(super) struct Turns {
@@ -408,6 +441,8 @@ pub(crate) struct SystemGoals {
     pub(crate) after_collection: PredicateId,
     pub(crate) unify: PredicateId,
     pub(crate) mark: PredicateId,
+    /// See `gaps`.
+    pub(crate) gap: PredicateId,
     /// See `abroad`.
     pub(crate) external: PredicateId,
     pub(crate) exported: PredicateId,
@@ -439,6 +474,7 @@ impl Default for SystemGoals {
             after_collection: BOTTOM,
             unify: BOTTOM,
             mark: BOTTOM,
+            gap: BOTTOM,
             external: BOTTOM,
             exported: BOTTOM,
             foster: BOTTOM,

@@ -23,7 +23,7 @@
 //!   hardly allocate. Only records that are private when they are spent: no other worker reads more of them than
 //!   headers, and those stay. Not those for several variables, as hooks of the others may still lead to them.
 
-use crate::coordination::team::Mail;
+use crate::coordination::team::{Mail, When};
 use crate::goals::unify::Written;
 use crate::memory::ranges::{at, copy_few, pointer, raw, read, write, write_all};
 use crate::terms::deref;
@@ -243,7 +243,13 @@ impl Worker {
         self.count_anew();
     }
 
-    /// B3, B10: the goal on top of the stack goes to the worker that makes what it waits for.
+    /// B3: the goal on top of the stack goes to the worker that makes what it waits for.
+    fn send_home(&mut self, maker: usize) {
+        self.sharing.went_home += 1;
+        self.abi.want_attention();
+        self.send_top_goal(maker);
+    }
+    /// B3, B10: the same for one that another worker may make sooner.
     pub(crate) fn send_top_goal(&mut self, to: usize) {
         debug_assert!(to != self.index && to < self.heap.spaces.workers(), "B3: a goal for worker {to}");
         let (priority, words) = (self.abi.priority, self.pop_goal());
@@ -252,7 +258,9 @@ impl Worker {
         self.count_mail(to);
         self.statistics.goals_back += 1;
         let mail = self.mail(priority, words);
-        self.shared.team.post(to, Mail { back: true, ..mail });
+        // B13: the worker that has all goals goes on with it.
+        let when = if self.shared.trial.is_off() { When::Next } else { When::Later };
+        self.shared.team.post(to, Mail { when, ..mail });
     }
 
     #[cold]
@@ -265,11 +273,11 @@ impl Worker {
                 Asked::Waits(cell) if !self.waiting.cells.contains(&cell) => self.waiting.cells.push(cell),
                 Asked::Waits(_) => {}
                 Asked::Bound => return self.try_again(),
-                Asked::Foreign(owner) => return self.send_top_goal(owner),
+                Asked::Foreign(owner) => return self.send_home(owner),
             }
         }
         if let Some(owner) = self.maker() {
-            return self.send_top_goal(owner);
+            return self.send_home(owner);
         }
         debug_assert!(!self.waiting.cells.is_empty(), "H1: a goal that waits for nothing");
         let hooks = self.waiting.cells.len() > 1;
@@ -310,9 +318,9 @@ impl Worker {
         self.abi.want_attention();
     }
     /// B3 of `give`: the other worker in whose nursery the first of `cells` lies, if none lies in the own one or in a
-    /// place that is nobody's.
+    /// place that is nobody's; none if the worker has all goals (B13 of `trial`).
     fn maker(&self) -> Option<usize> {
-        if self.visibility.is_solo() {
+        if self.visibility.is_solo() || self.index == 0 && self.shared.trial.is_off() {
             return None;
         }
         let mut makers = self.waiting.cells.iter().map(|&cell| self.heap.nursery_of(cell));

@@ -1,10 +1,10 @@
-//! Taking ready goals out of the middle of the goal stack or of a bucket: for workers that get them (`sharing`). P1
-//! to P5 of `stack` hold.
+//! Taking ready goals out of the middle of the goal stack or of a bucket, for workers that get them (`sharing`), and
+//! putting some there. P1 to P5 of `stack` hold.
 
 use crate::goals::shoen::is_lane;
 use crate::goals::slots::is_empty_slot;
 use crate::goals::state::Key;
-use crate::memory::ranges::{at, copy, read, write, write_all};
+use crate::memory::ranges::{at, copy, move_words, read, write, write_all};
 use crate::worker::Worker;
 use std::ops::Range;
 use term::Word;
@@ -12,8 +12,14 @@ use term::abi::BOTTOM;
 
 impl Worker {
     /// Takes the goals at these addresses of a segment, the lowest first. The records between them move up to what
-    /// stays.
-    pub(crate) fn take_from_stack(&mut self, index: usize, ranges: &[Range<usize>]) -> Vec<Word> {
+    /// stays. With `gap`, a gap of this argument is left in place of a single goal, if others lie below it (B14 of
+    /// `gaps`) and there is room.
+    pub(crate) fn take_from_stack(
+        &mut self,
+        index: usize,
+        ranges: &[Range<usize>],
+        gap: Option<Word>,
+    ) -> Vec<Word> {
         let segment = self.goals.segments[index];
         let cut = ranges.last().expect("some are taken").end;
         debug_assert!(
@@ -31,9 +37,15 @@ impl Worker {
         if self.goals.marks.contains(&segment.base) {
             kept.remove(0);
         }
-        let base = cut - 8 * kept.len();
-        debug_assert!(base > segment.base && base <= cut, "P2: nothing was taken");
+        let gap = gap.filter(|_| ranges.len() == 1 && ranges[0].len() >= 16);
+        let gap = gap.filter(|_| ranges[0].start > segment.base && !self.is_gap(ranges[0].start));
+        let base = cut - 8 * kept.len() - if gap.is_some() { 16 } else { 0 };
+        debug_assert!(base >= segment.base && base <= cut, "P2: nothing was taken");
         self.move_kept(index, &kept, base);
+        if let Some(behind) = gap {
+            write(cut - 16, behind);
+            write(cut - 8, self.system_goals.gap.goal_word());
+        }
         (segment.base - 8..base - 8).step_by(8).for_each(|slot| write(slot, Word::small(0)));
         write(base - 8, BOTTOM.goal_word());
         self.goals.segments[index].base = base;
@@ -42,7 +54,7 @@ impl Worker {
             self.goals.clean = self.goals.clean.min(segment.floor);
         }
         if index + 1 == self.goals.segments.len() {
-            self.close_gap();
+            self.close_hole();
         } else if is_lane(segment.priority) && base == self.goals.segments[index + 1].floor {
             // X12 of `shoen`: else the worker would be a holder until it comes down there.
             self.drop_segment(index);
@@ -60,8 +72,9 @@ impl Worker {
         let top = above.map_or(self.abi.goals as usize, |above| above.floor);
         self.lead_to_slots(base..top, &moved);
     }
-    /// A gap below the top segment that is as large as the segment is closed, so that the stack does not creep upwards.
-    fn close_gap(&mut self) {
+    /// A hole below the top segment that is as large as the segment is closed, so that the stack does not creep
+    /// upwards.
+    fn close_hole(&mut self) {
         let top = self.abi.goals as usize;
         let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
         let (from, floor) = (segment.base - 8, segment.floor);
@@ -80,6 +93,31 @@ impl Worker {
         if self.goals.clean >= from {
             self.goals.clean -= down;
         }
+    }
+    /// Makes goals ready that are older than those which run at their priority: `words` are in the format of the goal
+    /// stack. They come above the topmost gap, or to the bottom. Between reductions.
+    pub(crate) fn push_older(&mut self, lane: i64, words: &[Word]) {
+        if lane != self.abi.priority {
+            if let Some(bucket) = self.beside(lane, words.len()) {
+                bucket.splice(0..0, words.iter().copied());
+            }
+            return;
+        }
+        if !self.has_room(words.len()) {
+            return;
+        }
+        debug_assert!(!self.has_resumed(), "P6 of `resumed_order`: addresses are going to change");
+        let (top, base) = (self.abi.goals as usize, self.goals.top_segment().base);
+        let mut place = top;
+        while place > base && !self.is_gap(place) {
+            place = self.below_top(place);
+        }
+        let bytes = 8 * words.len();
+        move_words(place, place + bytes, (top - place) / 8);
+        self.move_slots(place + bytes..top + bytes, place, bytes as isize);
+        write_all(place, words);
+        self.abi.goals = at(top + bytes);
+        self.goals.move_up(place, bytes);
     }
     /// Takes the goals in these ranges of a bucket.
     pub(crate) fn take_from_bucket(&mut self, key: Key, ranges: &[Range<usize>]) -> Vec<Word> {

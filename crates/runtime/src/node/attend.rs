@@ -28,7 +28,7 @@ impl Worker {
         let poked = crowd && self.look_who_pokes();
         let woken = self.attend_to_events(home, crowd);
         match self.attend_to_node(crowd, poked) {
-            None | Some(Pause::Yield) if woken => Some(Pause::Look),
+            None | Some(Pause::Yield | Pause::Gap) if woken => Some(Pause::Look),
             Some(pause @ (Pause::Collect | Pause::Stopped | Pause::Hold)) if woken => {
                 // Messages are looked at after that: nobody wakes it for them again.
                 self.waker().wake();
@@ -79,11 +79,17 @@ impl Worker {
         }
         self.switch_priority();
         self.park_stopped();
-        if crowd {
+        let waits = crowd && !yields && self.waits_at_gap();
+        if crowd && !waits {
             self.show_running();
         }
         let look = messages || self.index == 0 && (self.has_outward() || self.has_distances());
-        if look { Some(Pause::Look) } else { yields.then_some(Pause::Yield) }
+        match (yields, waits) {
+            _ if look => Some(Pause::Look),
+            (true, _) => Some(Pause::Yield),
+            (_, true) => Some(Pause::Gap),
+            _ => None,
+        }
     }
     /// True if another worker wants this one to look.
     fn look_who_pokes(&self) -> bool {
@@ -161,6 +167,7 @@ impl Worker {
     fn attend_to_others(&mut self, collected: bool) -> bool {
         self.look_at_others();
         self.report_outward();
+        self.judge_home();
         self.send_while_off();
         let mail = self.open_mail();
         if self.sharing.take_too_many_sums() {
@@ -169,7 +176,6 @@ impl Worker {
         if collected && self.later_is_now() {
             self.swap_top_goals();
         }
-        self.later_is_now_while_off();
         mail
     }
     /// Gives goals to those that ask.

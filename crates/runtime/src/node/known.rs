@@ -33,7 +33,7 @@ impl Known {
         };
         let bottom = add(runtime_predicates::native(INNER, "bottom", "", |_, _, _| Outcome::Done));
         assert_eq!(bottom, BOTTOM, "the first predicate is the bottom of the goal stack");
-        let [at_priority, at_node, at_position, sum, after_collection, unify, mark, external, exported] =
+        let [at_priority, at_node, at_position, sum, after_collection, unify, mark, gap, external, exported] =
             runtime_predicates::natives().map(&mut add);
         let [foster, daemon, bind, told, hello, done, words, order, lost, lose] =
             MESSAGES.map(|(name, modes, run)| add(runtime_predicates::native(INNER, name, modes, run)));
@@ -63,6 +63,7 @@ impl Known {
             after_collection,
             unify,
             mark,
+            gap,
             external,
             exported,
             foster,

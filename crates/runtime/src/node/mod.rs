@@ -199,6 +199,11 @@ impl Node {
     pub(crate) fn worker(&mut self) -> &mut Worker {
         self.workers.get(0)
     }
+    /// Another one, between runs.
+    #[cfg(all(test, not(models)))]
+    pub(crate) fn worker_at(&mut self, index: usize) -> &mut Worker {
+        self.workers.get(index)
+    }
     /// The terms of the node, between runs and between turns.
     pub fn terms(&mut self) -> Terms<'_> {
         Terms::new(self.worker())

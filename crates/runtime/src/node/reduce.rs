@@ -32,6 +32,8 @@ pub(super) enum Pause {
     Rest,
     /// Others, at higher priorities.
     Yield,
+    /// Others, that reduce what comes before its goals (B14 of `gaps`).
+    Gap,
     /// Worker 0, which has to tell other nodes what this one has to say first (Y12 of `abroad`).
     Hold,
     /// Everybody else to stop, for a collection.
@@ -48,7 +50,7 @@ impl Pause {
     /// What a profile says of it.
     fn doing(self) -> Doing {
         match self {
-            Pause::Rest | Pause::Yield | Pause::Hold => Doing::Idle,
+            Pause::Rest | Pause::Yield | Pause::Gap | Pause::Hold => Doing::Idle,
             Pause::Collect | Pause::Stopped => Doing::Collecting,
             Pause::Look | Pause::Over => Doing::Scheduling,
         }
@@ -103,6 +105,7 @@ pub(crate) fn turn(shared: &Shared, idle: &mut Idle, mut home: Option<&mut Home>
         shared.does(me, pause.doing());
         match pause {
             Pause::Hold => shared.noted(me, || idle.hold(shared), |_| What::Resting),
+            Pause::Gap => shared.noted(me, || idle.wait_at_gap(shared), |()| What::Resting),
             Pause::Yield => {
                 let yields = || crew.with(me, Worker::yield_to_others);
                 shared.noted(me, yields, |()| What::Resting);
@@ -260,6 +263,18 @@ impl Idle {
     fn hold(&self, shared: &Shared) {
         debug_assert!(self.me != 0, "Y12: worker 0 tells other nodes itself");
         shared.team.pause(self.me, HOLD, || true);
+        shared.crew().with(self.me, |worker| worker.abi.want_attention());
+    }
+    /// B14 of `gaps`.
+    fn wait_at_gap(&mut self, shared: &Shared) {
+        let ask = shared.may_not_ask(self.me).is_none().then(|| self.next_to_ask());
+        let pause = shared.crew().with(self.me, |worker| {
+            worker.show_no_running();
+            worker.pause_at_gap()
+        });
+        if let Some((taker, stops, time)) = pause {
+            shared.team.pause_behind(self.me, taker, stops, ask, time);
+        }
         shared.crew().with(self.me, |worker| worker.abi.want_attention());
     }
     fn rest(&mut self, shared: &Shared, home: Option<&mut Home>) -> Wake {

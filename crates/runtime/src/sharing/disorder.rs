@@ -82,7 +82,7 @@ impl Worker {
         if shaker.one_in(2) {
             let surplus = self.surplus(2, NO_PRIORITY);
             if !surplus.is_empty() {
-                self.give((self.index + 1 + shaker.below(others)) % (others + 1), surplus);
+                self.give((self.index + 1 + shaker.below(others)) % (others + 1), surplus, shaker.one_in(2));
             }
         }
         if shaker.one_in(64) {

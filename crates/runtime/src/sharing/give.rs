@@ -21,7 +21,7 @@
 //!   too. A poke that comes earlier is forgotten: the asker repeats it, and pokes the running workers in turn.
 
 use crate::coordination::schedule::{now, thread_time};
-use crate::coordination::team::{AT_REST, Mail};
+use crate::coordination::team::{AT_REST, Mail, When};
 use crate::goals::abroad::OUTWARD;
 use crate::goals::state::NO_PRIORITY;
 use crate::reports::trace::What;
@@ -45,17 +45,20 @@ impl Worker {
         self.sharing.yields.begin();
         // What it reduces at now is no worse than that.
         self.sharing.lowest = AT_REST;
-        for Mail { priority, rank: _, back, gift, giver, words } in mails {
+        for Mail { priority, rank: _, when, gift, giver, words } in mails {
             self.sharing.fed_by = giver.or(self.sharing.fed_by);
+            self.sharing.takes |= giver.is_some();
             if gift != 0 {
                 self.shared.note(self.index, || What::Receiving { words: words.len(), gift });
             }
             if self.is_dead(priority) {
                 // X14 of `shoen`.
-            } else if back {
-                self.push_later(priority, &words);
             } else {
-                self.push_goals(priority, &words);
+                match when {
+                    When::Next => self.push_goals(priority, &words),
+                    When::Later => self.push_later(priority, &words),
+                    When::Last => self.push_older(priority, &words),
+                }
             }
             self.arrived(priority);
         }
@@ -74,7 +77,7 @@ impl Worker {
         self.statistics.mails += reports.len() as u64;
         let mail = |words| {
             let (priority, rank) = (OUTWARD, OUTWARD);
-            Mail { priority, rank, back: false, gift: 0, giver: None, words }
+            Mail { priority, rank, when: When::Next, gift: 0, giver: None, words }
         };
         self.shared.team.post_all(0, reports.into_iter().map(mail).collect());
     }
@@ -193,7 +196,7 @@ impl Worker {
         let before = self.sharing.fed_others.replace(now);
         let soon = before.is_some_and(|before| now.saturating_duration_since(before) < LOOK_AGAIN_TIME);
         let descents = std::mem::take(&mut self.sharing.descents) * usize::from(soon);
-        if shared.trial.only().is_some() {
+        if shared.trial.is_off() {
             return;
         }
         let mut hungry = shared.team.hungry() & !(1 << self.index);
@@ -218,7 +221,7 @@ impl Worker {
             }
             self.sharing.looks_in_vain = 0;
             if shared.team.claim(asker) {
-                self.give(asker, surplus);
+                self.give(asker, surplus, self.leaves_gaps());
             }
         }
         let mut lower: Vec<(usize, i64)> = shared.team.lower(self.sharing.shown).collect();
@@ -235,19 +238,21 @@ impl Worker {
                 // They are done, or most of them, when it looks again.
                 return;
             }
-            self.give(worker, surplus);
+            self.give(worker, surplus, false);
         }
     }
-    /// Gives goals to a worker.
-    pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>) {
+    /// Gives goals to a worker. With `gap`, a gap stays in their place (B14 of `gaps`).
+    pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>, gap: bool) {
         debug_assert!(to != self.index, "a worker gives goals to others");
+        let gap = gap.then(|| self.gap_behind(to));
         self.begin_trial();
+        self.sharing.takes &= gap.is_none();
         self.end_solo();
         surplus.iter().for_each(|part| self.settle_surplus(part));
         self.publish();
         let mut mails = Vec::with_capacity(surplus.len());
         for part in surplus {
-            let mail = self.take_as_mail(part);
+            let mail = self.take_as_mail(part, gap);
             let words = &mail.words;
             let gift = self.shared.next_gift();
             self.shared.note(self.index, || What::Giving { worker: to, words: words.len(), gift });

@@ -1,7 +1,7 @@
 //! What the load balance remembers: each worker, and all of them together. The invariants are in `give`, `choose`,
 //! `sums` and `trial`.
 
-use crate::coordination::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use crate::coordination::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use crate::coordination::sync::{Mutex, lock};
 use crate::coordination::team::{AT_REST, NOT_RUNNING};
 use crate::memory::ranges::read;
@@ -30,6 +30,10 @@ pub(crate) struct Sharing {
     pub(super) sums: Sums,
     /// The worker that gave it goals last.
     pub(super) fed_by: Option<usize>,
+    /// Goals that went home and were not judged yet (B13 of `trial`).
+    pub(crate) went_home: u32,
+    /// B14 of `gaps`: of this worker and another one, which have exchanged goals, it has the older ones.
+    pub(super) takes: bool,
     /// B4 of `choose`.
     pub(super) seen: Seen,
     /// B12 of `choose`.
@@ -53,6 +57,8 @@ impl Sharing {
             shown_looks: false,
             sums: Sums::NONE,
             fed_by: None,
+            went_home: 0,
+            takes: false,
             seen: Seen::default(),
             overdue: None,
             yields: Yields::NEW,
@@ -62,7 +68,7 @@ impl Sharing {
     /// After a run: nothing is shown to others, and what was seen of its goals is no longer true.
     pub(crate) fn end_run(&mut self) {
         (self.shown, self.lowest, self.shown_looks, self.looked) = (AT_REST, AT_REST, false, None);
-        (self.yields, self.overdue) = (Yields::NEW, None);
+        (self.yields, self.overdue, self.takes) = (Yields::NEW, None, false);
         self.seen = Seen::default();
     }
     /// B6: the priority that others were shown.
@@ -173,14 +179,13 @@ pub(crate) struct Trial {
     pub(super) base: Instant,
     /// A trial goes on, or its judge has not looked yet. Relaxed: a hint to take the lock.
     pub(super) goes_on: AtomicBool,
-    /// The worker that all goals go to while sharing is off; [`NOBODY`]. Relaxed: that worker is told by a poke.
-    pub(super) only: AtomicUsize,
+    /// Sharing is off. Relaxed: workers are told by a poke.
+    pub(super) off: AtomicBool,
+    /// Goals that went home since sharing is on, less those that gifts make up for. Relaxed: a count.
+    pub(super) went_home: AtomicU32,
     pub(super) judge: Mutex<Judge>,
     pub(super) workers: usize,
 }
-
-/// In place of a worker.
-pub(super) const NOBODY: usize = usize::MAX;
 
 /// Of a trial, and of what follows from it.
 #[derive(Debug)]
@@ -227,7 +232,8 @@ impl Trial {
         Trial {
             base: Instant::now(),
             goes_on: AtomicBool::new(false),
-            only: AtomicUsize::new(NOBODY),
+            off: AtomicBool::new(false),
+            went_home: AtomicU32::new(0),
             judge: Mutex::new(Judge::NEW),
             workers,
         }
@@ -236,7 +242,8 @@ impl Trial {
     pub(crate) fn begin_run(&self) {
         *lock(&self.judge) = Judge::NEW;
         self.goes_on.store(false, Relaxed);
-        self.only.store(NOBODY, Relaxed);
+        self.off.store(false, Relaxed);
+        self.went_home.store(0, Relaxed);
     }
 }
 

@@ -53,6 +53,7 @@ impl Worker {
 mod tests {
     use super::*;
     use crate::collect::tests::Builder;
+    use crate::coordination::team::When;
 
     #[test]
     fn sums_of_what_is_not_known_yet_are_left_to_who_computes_it() {
@@ -83,7 +84,11 @@ mod tests {
             worker.shared.team.show_priority(1, priority);
         }
         let mails = worker.shared.team.take_mail(1);
-        assert!(mails.len() == 1 && mails[0].back && mails[0].words == [Word::small(2), goal.goal_word()]);
+        assert!(
+            mails.len() == 1
+                && mails[0].when == When::Later
+                && mails[0].words == [Word::small(2), goal.goal_word()]
+        );
         assert!(worker.later_is_now());
         assert_eq!(worker.pop_goal()[0], Word::small(1));
     }

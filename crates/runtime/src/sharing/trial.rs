@@ -4,20 +4,25 @@
 //!
 //! Invariant:
 //! - B13 Sharing is on trial from its first gift on. If fewer than [`BUSY_EIGHTHS`] eighths of a worker were busy in a
-//!   trial, on the average, sharing is off for a while: one worker has all goals, nobody asks, and every other one
-//!   sends it what it has, at each attention. That time doubles from one failed trial to the next. A trial without
-//!   gifts does not begin, so a program that has nothing to spare yet is not judged.
+//!   trial, on the average, or as soon as more than [`HOME_MAX`] goals went home (B3 of `give`), of which each gift
+//!   makes up for [`HOME_PER_GIFT`], sharing is off for a while: worker 0, to which all events come, has all goals,
+//!   nobody asks, and every other worker sends it what it has, at each attention. That time doubles from one failed
+//!   trial to the next. A trial without gifts does not begin, so a program that has nothing to spare yet is not judged.
+//!   The goals go where they would have been without gifts: those of a worker that took some to the gap that these
+//!   left (B14 of `gaps`), and what lies below a gap behind all that worker 0 has.
 
 use crate::coordination::schedule::now;
 use crate::coordination::sync::atomic::Ordering::Relaxed;
 use crate::coordination::sync::lock;
-use crate::memory::ranges::read;
-use crate::sharing::state::{Judge, NOBODY, Trial, Verdict};
-use crate::sharing::tuning::{BUSY_EIGHTHS, OFF, OFF_MAX, TRIAL};
+use crate::coordination::team::{Mail, When};
+use crate::memory::ranges::{at, read};
+use crate::sharing::state::{Judge, Trial, Verdict};
+use crate::sharing::tuning::{BUSY_EIGHTHS, HOME_MAX, HOME_PER_GIFT, OFF, OFF_MAX, TRIAL};
 use crate::worker::Worker;
 use crate::worker::all::Shared;
 use crate::worker::rules::Rule;
 use std::time::Duration;
+use term::Word;
 use term::abi::{BOTTOM, PredicateId};
 
 impl Trial {
@@ -40,6 +45,8 @@ impl Trial {
     }
     /// Goals are given: a trial begins, if none goes on.
     fn begin(&self) {
+        let went_home = self.went_home.load(Relaxed);
+        self.went_home.store(went_home.saturating_sub(HOME_PER_GIFT), Relaxed);
         if !self.goes_on.swap(true, Relaxed) {
             let time = self.time();
             let mut judge = lock(&self.judge);
@@ -47,11 +54,16 @@ impl Trial {
             judge.begun = Some(judge.work);
         }
     }
-    /// The worker that all goals go to while sharing is off.
+    /// Whether sharing is off: worker 0 has all goals.
     #[inline(always)]
-    pub(crate) fn only(&self) -> Option<usize> {
-        let only = self.only.load(Relaxed);
-        (only != NOBODY).then_some(only)
+    pub(crate) fn is_off(&self) -> bool {
+        self.off.load(Relaxed)
+    }
+    /// It is from now on. For how long.
+    fn fail(&self, judge: &mut Judge, time: Duration) -> Duration {
+        self.goes_on.store(false, Relaxed);
+        self.off.store(true, Relaxed);
+        judge.end(time)
     }
 }
 
@@ -106,14 +118,15 @@ impl Shared {
         match judge.look(time) {
             Verdict::Off(left) => return Some(left),
             Verdict::On => return None,
-            Verdict::OnAgain => trial.only.store(NOBODY, Relaxed),
+            Verdict::OnAgain => {
+                trial.went_home.store(0, Relaxed);
+                trial.off.store(false, Relaxed);
+            }
             Verdict::Pays => trial.goes_on.store(false, Relaxed),
             Verdict::Fails => {
                 trial.goes_on.store(false, Relaxed);
-                let others = judge.busy & !(1 << me);
-                if others != 0 {
-                    let off = judge.end(time);
-                    trial.only.store(others.trailing_zeros() as usize, Relaxed);
+                if judge.busy & !(1 << me) != 0 {
+                    let off = trial.fail(&mut judge, time);
                     self.team.poke_all();
                     return Some(off);
                 }
@@ -130,24 +143,30 @@ impl Worker {
             self.shared.trial.begin();
         }
     }
-    /// B13: while another worker has all goals, it gets those of this one. Before mail is opened: a goal that was sent
-    /// here because of what this worker has is tried here.
+    /// B13: goals went home since the last attention.
+    pub(crate) fn judge_home(&mut self) {
+        let (trial, new) = (&self.shared.trial, std::mem::take(&mut self.sharing.went_home));
+        if new == 0
+            || self.options.without.has(Rule::Trial)
+            || trial.is_off()
+            || trial.went_home.fetch_add(new, Relaxed) + new <= HOME_MAX
+        {
+            return;
+        }
+        let time = trial.time();
+        let mut judge = lock(&trial.judge);
+        judge.change(time, |busy| busy);
+        judge.begun = None;
+        trial.fail(&mut judge, time);
+        drop(judge);
+        self.shared.team.poke_all();
+    }
+    /// B13: while worker 0 has all goals, it gets those of this one. Before mail is opened: a goal that was sent here
+    /// because of what this worker has is tried here.
     #[inline(always)]
     pub(crate) fn send_while_off(&mut self) {
-        if let Some(only) = self.shared.trial.only()
-            && only != self.index
-        {
-            self.send_all(only);
-        }
-    }
-    /// B13: a worker that has all goals does not leave those for later that came back. They were to wait for what
-    /// others make, and nobody else makes anything.
-    #[inline(always)]
-    pub(crate) fn later_is_now_while_off(&mut self) {
-        if self.shared.trial.only() == Some(self.index) {
-            while self.later_is_now() {
-                self.swap_top_goals();
-            }
+        if self.index != 0 && self.shared.trial.is_off() {
+            self.send_all(0);
         }
     }
     /// B13: all ready goals go to this worker.
@@ -156,9 +175,13 @@ impl Worker {
         debug_assert!(to != self.index, "B13: a worker keeps its goals");
         self.end_solo();
         let mut mails = Vec::new();
+        let mut when = if std::mem::take(&mut self.sharing.takes) { When::Last } else { When::Next };
         loop {
             let top = self.abi.goals as usize;
-            if PredicateId::of_goal_word(read(top - 8)) == BOTTOM {
+            if self.is_gap(top) {
+                when = When::Last;
+                self.abi.goals = at(top - 16);
+            } else if PredicateId::of_goal_word(read(top - 8)) == BOTTOM {
                 if !self.next_segment() {
                     break;
                 }
@@ -167,22 +190,25 @@ impl Worker {
             } else {
                 self.settle_all();
                 // X12 of `shoen`: under way before the goals are gone.
-                let mut mail = self.mail(self.abi.priority, Vec::new());
-                let mut goals = Vec::new();
-                while !self.is_special(self.abi.goals as usize) {
-                    goals.push(self.pop_goal());
-                }
+                let mail = Mail { when, ..self.mail(self.abi.priority, Vec::new()) };
                 self.count_mail(to);
                 self.statistics.goals_back += 1;
-                goals.reverse();
-                mail.words = goals.concat();
-                mails.push(mail);
+                mails.push(Mail { words: self.pop_goals(), ..mail });
             }
         }
         if !mails.is_empty() {
             self.publish();
             self.shared.team.post_all(to, mails);
         }
+    }
+    /// The goals down to the next record that is none.
+    fn pop_goals(&mut self) -> Vec<Word> {
+        let mut goals = Vec::new();
+        while !self.is_special(self.abi.goals as usize) && !self.is_gap(self.abi.goals as usize) {
+            goals.push(self.pop_goal());
+        }
+        goals.reverse();
+        goals.concat()
     }
 }
 
@@ -255,35 +281,58 @@ mod tests {
         assert_eq!(judge.end(time), OFF);
     }
 
-    #[test]
-    fn while_sharing_is_off_one_worker_has_all_goals_in_their_order() {
+    /// Worker 1 with goals 1 to 3, and 4 at priority 7: the numbers of what it sends to worker 0 while sharing is off.
+    fn sent(prepare: impl FnOnce(&mut Worker)) -> Vec<(i64, When, Vec<i64>)> {
         let mut builder = Builder::with(2, None);
         let goal = builder.goal[0];
-        let worker = builder.node.worker();
-        let team = worker.shared.clone();
-        let start = worker.priority();
+        let worker = builder.node.worker_at(1);
+        let shared = worker.shared.clone();
         for number in 1..=3 {
             worker.spawn(goal, &[Word::small(number)]);
         }
         worker.spawn_at(7, goal, &[Word::small(4)]);
+        prepare(worker);
         worker.send_while_off();
-        assert_eq!(team.team.take_mail(1).len(), 0);
-        team.trial.only.store(1, Relaxed);
+        assert_eq!(shared.team.take_mail(0).len(), 0);
+        shared.trial.off.store(true, Relaxed);
         worker.send_while_off();
-        let mails = team.team.take_mail(1);
-        let numbers = |words: &[Word]| words.iter().step_by(2).map(|word| word.as_int()).collect::<Vec<_>>();
-        let sent: Vec<_> = mails.iter().map(|mail| (mail.priority, numbers(&mail.words))).collect();
-        assert_eq!(sent, [(start, vec![1, 2, 3]), (7, vec![4])]);
         assert_eq!(worker.ready_words(), 0);
-        // It is the one.
-        team.trial.only.store(0, Relaxed);
+        let numbers = |words: &[Word]| words.iter().step_by(2).map(|word| word.as_int()).collect();
+        shared.team.take_mail(0).iter().map(|mail| (mail.priority, mail.when, numbers(&mail.words))).collect()
+    }
+
+    #[test]
+    fn while_sharing_is_off_worker_0_has_all_goals_in_their_order() {
+        let start = crate::worker::PRIORITY_START;
+        assert_eq!(sent(|_| ()), [(start, When::Next, vec![1, 2, 3]), (7, When::Next, vec![4])]);
+        // They were given to it; or it gave the second one away.
+        let took = sent(|worker| worker.sharing.takes = true);
+        assert_eq!(took, [(start, When::Last, vec![1, 2, 3]), (7, When::Last, vec![4])]);
+        let gave = sent(|worker| {
+            let base = worker.goals.top_segment().base;
+            let second = base + 16..base + 32;
+            let gap = Some(worker.gap_behind(0));
+            worker.take_from_stack(0, std::slice::from_ref(&second), gap);
+        });
+        assert_eq!(
+            gave,
+            [(start, When::Next, vec![3]), (start, When::Last, vec![1]), (7, When::Last, vec![4])]
+        );
+    }
+
+    #[test]
+    fn worker_0_keeps_its_goals_while_sharing_is_off() {
+        let mut builder = Builder::with(2, None);
+        let goal = builder.goal[0];
+        let worker = builder.node.worker();
         worker.spawn(goal, &[Word::small(1)]);
+        worker.shared.trial.off.store(true, Relaxed);
         worker.send_while_off();
         assert_eq!(worker.ready_words(), 2);
     }
 
     #[test]
-    fn a_trial_that_fails_leaves_all_goals_to_a_worker_that_reduces() {
+    fn a_trial_that_fails_leaves_all_goals_to_worker_0() {
         let builder = Builder::with(2, None);
         let shared = builder.node.shared();
         shared.trial.begin_busy(0);
@@ -291,10 +340,29 @@ mod tests {
         shared.trial.begin();
         std::thread::sleep(TRIAL);
         assert_eq!(shared.may_not_ask(1), Some(OFF));
-        assert_eq!(shared.trial.only(), Some(0));
+        assert!(shared.trial.is_off());
         assert!(shared.team.wants(0), "it is told to look");
         lock(&shared.trial.judge).until = Some(Duration::ZERO);
-        assert_eq!((shared.may_not_ask(1), shared.trial.only()), (None, None));
+        assert!(shared.may_not_ask(1).is_none() && !shared.trial.is_off());
         shared.trial.end_busy(0);
+    }
+
+    #[test]
+    fn many_goals_that_go_home_end_a_trial_and_a_few_for_each_gift_do_not() {
+        let mut builder = Builder::with(2, None);
+        let worker = builder.node.worker();
+        let shared = worker.shared.clone();
+        let go_home = |worker: &mut Worker, goals| {
+            worker.sharing.went_home += goals;
+            worker.judge_home();
+        };
+        for _ in 0..9 {
+            shared.trial.begin();
+            go_home(worker, HOME_PER_GIFT);
+        }
+        go_home(worker, HOME_MAX - HOME_PER_GIFT);
+        assert!(!shared.trial.is_off());
+        go_home(worker, 1);
+        assert!(shared.trial.is_off() && shared.may_not_ask(1).is_some());
     }
 }

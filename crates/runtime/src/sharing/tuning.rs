@@ -2,7 +2,7 @@
 //!
 //! A rule is named by its letter (B1 to B13, in `give`, `choose`, `sums`, `yields`, `trial`). Whether a number is right
 //! is seen by running `cargo xtask bench` with two workers before and after a change of it. The numbers of the order of
-//! resumed goals are in `goals::resumed_order`.
+//! goals are in `goals::gaps` and `goals::resumed_order`.
 
 use std::time::Duration;
 
@@ -76,6 +76,11 @@ pub(crate) const TRIAL: Duration = Duration::from_millis(2);
 /// Eighths of a worker that were busy in it on the average, at least, if it pays to share. Where goals wait for each
 /// other it is one worker, 8, and little more; what two gain at this number is what one gift costs, about.
 pub(crate) const BUSY_EIGHTHS: u32 = 9;
+/// Goals that go home after which a trial fails at once (B13). Searches send one or two for each gift, programs of
+/// streams hundreds; each costs some microseconds, and the order in which lists are made before they are read.
+pub(crate) const HOME_MAX: u32 = 16;
+/// Goals that may go home for each gift.
+pub(crate) const HOME_PER_GIFT: u32 = 4;
 /// Time for which sharing is off after the first trial that fails.
 pub(crate) const OFF: Duration = Duration::from_millis(4);
 /// The same at most: what a program loses whose goals become worth to be shared later.

@@ -1,6 +1,6 @@
 //! A worker among others, and a node among others: which cells it shares, and what it sends them.
 
-use crate::coordination::team::Mail;
+use crate::coordination::team::{Mail, When};
 use crate::worker::Worker;
 use term::Word;
 use term::abi::PredicateId;
@@ -54,7 +54,7 @@ impl Worker {
     pub(crate) fn mail(&mut self, priority: i64, words: Vec<Word>) -> Mail {
         self.lanes.send_off(&self.shared.shoens, priority);
         let rank = self.lanes.rank_of(&self.shared.shoens, priority);
-        Mail { priority, rank, back: false, gift: 0, giver: None, words }
+        Mail { priority, rank, when: When::Next, gift: 0, giver: None, words }
     }
     /// B5. (Generated code that runs may know that a cell is private: so what is private stays so until the next
     /// attention.)

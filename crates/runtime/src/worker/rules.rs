@@ -20,6 +20,8 @@ pub enum Rule {
     Overdue,
     /// B13: sharing is off where it does not pay.
     Trial,
+    /// B14: what lies below a gift runs behind it.
+    Gaps,
     /// P8: what lies below has its turn.
     Turns,
     /// P9: resumed goals go below and on top in turn; without it, below.
@@ -28,13 +30,14 @@ pub enum Rule {
 
 impl Rule {
     /// All of them, and their names.
-    pub const ALL: [(Rule, &str); 8] = [
+    pub const ALL: [(Rule, &str); 9] = [
         (Rule::Looks, "looks"),
         (Rule::Solo, "solo"),
         (Rule::Sums, "sums"),
         (Rule::Yields, "yields"),
         (Rule::Overdue, "overdue"),
         (Rule::Trial, "trial"),
+        (Rule::Gaps, "gaps"),
         (Rule::Turns, "turns"),
         (Rule::Both, "both"),
     ];

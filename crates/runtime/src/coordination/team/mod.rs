@@ -62,13 +62,23 @@ const SPIN: Duration = Duration::from_micros(100);
 const SPIN_STOPPED: Duration = Duration::from_micros(200);
 const UNPOISONED: &str = "nothing panics under the locks of a team, but a bug that ends the process";
 
+/// When goals run that another worker sends: before what is ready there, or after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum When {
+    /// Before it.
+    Next,
+    /// They come back, because they would have had to wait for what is made there.
+    Later,
+    /// They are older than what is ready there, or than what lies above the topmost gap (B14 of `gaps`).
+    Last,
+}
+
 /// Goals on their way to another worker: in the format of the goal stack, to be pushed as they are.
 #[derive(Debug)]
 pub(crate) struct Mail {
     pub(crate) priority: i64, // or a lane
     pub(crate) rank: i64,     // the priority
-    /// They come back, because they would have had to wait: they are to run after what is ready there.
-    pub(crate) back: bool,
+    pub(crate) when: When,
     /// What was asked for has a number if the run is traced, otherwise 0.
     pub(crate) gift: u32,
     /// The worker that gave them, if they were asked for.
@@ -99,7 +109,8 @@ pub(crate) struct Team {
     seats: Box<[Seat]>,
     /// T1. Relaxed everywhere: it is one location, and what it counts is handed over under locks.
     active: AtomicUsize,
-    /// The resting workers that ask for goals. Relaxed everywhere: a bit orders nothing, the mail that answers it does.
+    /// The workers that ask for goals, resting or at gaps. Relaxed everywhere: a bit orders nothing, the mail that
+    /// answers it does.
     hungry: AtomicU64,
     /// Whether there is a leader. Relaxed, like `over`: a hint to come and take the lock.
     stop: AtomicBool,
@@ -125,6 +136,8 @@ struct Seat {
     priority: AtomicI64,
     /// The priority that the worker reduces at; [`NOT_RUNNING`]. Relaxed, like the one above.
     runs_at: AtomicI64,
+    /// How often the worker has stopped reducing. Relaxed: others wait for it to grow, for a short time.
+    stops: AtomicU32,
     /// How often others have begun to poll what the worker is about to make. Relaxed: a hint.
     needed: AtomicU32,
     /// The worker is going to look soon whether others reduce at a lower priority. Relaxed: a poke would not tell it
@@ -206,6 +219,7 @@ impl Team {
         let seat = |_| Seat {
             priority: AtomicI64::new(AT_REST),
             runs_at: AtomicI64::new(pause::NOT_RUNNING),
+            stops: AtomicU32::new(0),
             needed: AtomicU32::new(0),
             looks: AtomicBool::new(false),
             poked: AtomicBool::new(false),

@@ -30,8 +30,10 @@ impl Node {
     }
     fn post(&self, to: usize) {
         self.reduce();
-        self.team
-            .post(to, Mail { priority: 0, rank: 0, back: false, gift: 0, giver: None, words: Vec::new() });
+        self.team.post(
+            to,
+            Mail { priority: 0, rank: 0, when: When::Next, gift: 0, giver: None, words: Vec::new() },
+        );
         self.reduce();
     }
     /// Takes and reduces mail, and takes part in a stop, as at an attention; answers the number of mails.

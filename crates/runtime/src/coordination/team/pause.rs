@@ -1,5 +1,5 @@
-//! A running worker that waits for a moment, because others reduce at a higher priority (B11 of `yields`), or because
-//! worker 0 comes first (Y12 of `abroad`).
+//! A running worker that waits for a moment, because others reduce at a higher priority (B11 of `yields`) or what comes
+//! before its goals (B14 of `gaps`), or because worker 0 comes first (Y12 of `abroad`).
 //!
 //! Invariants (T1 to T12 are those of the modules beside this one):
 //! - T13 A worker in `pause` counts as running, and every poke ends its pause: under the lock of its mailbox it says
@@ -14,7 +14,7 @@ pub(crate) const NOT_RUNNING: i64 = i64::MIN;
 /// What all workers know of each other's priorities. Relaxed everywhere: hints, which others compare with theirs.
 #[derive(Debug)]
 pub(super) struct Precedence {
-    /// Workers that pause because others reduce at a higher priority.
+    /// Workers that pause because others reduce.
     yielding: AtomicU64,
     /// The highest priority that any worker has reduced at in this run.
     highest: AtomicI64,
@@ -61,6 +61,35 @@ impl Team {
         self.pause(me, time, || self.runs_above(priority) && self.needed(me) == needed);
         self.precedence.yielding.fetch_and(!bit(me), Relaxed);
     }
+    /// How often a worker has stopped reducing.
+    pub(crate) fn stops(&self, worker: usize) -> u32 {
+        self.seats[worker].stops.load(Relaxed)
+    }
+    /// Whether a worker reduces that has not stopped since it had stopped this number of times.
+    pub(crate) fn goes_on(&self, worker: usize, stops: u32) -> bool {
+        self.stops(worker) == stops && self.seats[worker].runs_at.load(Relaxed) != NOT_RUNNING
+    }
+    /// A running worker waits while another one goes on, and asks this one, or the next that reduces, for goals.
+    pub(crate) fn pause_behind(
+        &self,
+        me: usize,
+        other: usize,
+        stops: u32,
+        ask: Option<usize>,
+        time: Duration,
+    ) {
+        if let Some(first) = ask {
+            self.hungry.fetch_or(bit(me), Relaxed);
+            let workers = (first..first + self.len()).map(|worker| worker % self.len());
+            let runs = |&worker: &usize| self.seats[worker].runs_at.load(Relaxed) != NOT_RUNNING;
+            workers.filter(|&worker| worker != me).find(runs).inspect(|&worker| self.poke(worker));
+        }
+        self.precedence.yielding.fetch_or(bit(me), Relaxed);
+        self.pause(me, time, || self.goes_on(other, stops));
+        self.precedence.yielding.fetch_and(!bit(me), Relaxed);
+        // If a giver was faster, its mail is there soon.
+        self.hungry.fetch_and(!bit(me), Relaxed);
+    }
     /// How often others have said that they need what this worker makes.
     pub(crate) fn needed(&self, me: usize) -> u32 {
         self.seats[me].needed.load(Relaxed)
@@ -97,6 +126,9 @@ impl Team {
         let before = runs_at.load(Relaxed);
         runs_at.store(priority, Relaxed);
         self.reaches(priority);
+        if priority == NOT_RUNNING && before != NOT_RUNNING {
+            self.seats[me].stops.fetch_add(1, Relaxed);
+        }
         if priority < before {
             // It may overlook one that begins to pause just now; no pause is long.
             self.nudge(self.precedence.yielding.load(Relaxed));

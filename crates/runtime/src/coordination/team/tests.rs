@@ -10,7 +10,7 @@ fn mail(words: impl IntoIterator<Item = i64>) -> Mail {
     Mail {
         priority: 0,
         rank: 0,
-        back: false,
+        when: When::Next,
         gift: 0,
         giver: None,
         words: words.into_iter().map(Word::small).collect(),
