@@ -4,19 +4,27 @@
 mod support;
 
 use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
+use std::sync::Mutex;
 use std::time::Duration;
 use support::process::{Running, Text, end, error, wait_for_line, watched};
 
 /// More than are looked at one by one.
 const CLIENTS: usize = 100;
 
-/// A port that nobody has just now.
+/// A port that nobody listens at, and that no other test of this process was given.
 fn free_port() -> u16 {
-    let probe = TcpListener::bind("127.0.0.1:0").expect("a port");
-    probe.local_addr().expect("it is bound").port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let probe = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = probe.local_addr().expect("it is bound").port();
+        if GIVEN.lock().expect("no test panics here").insert(port) {
+            return port;
+        }
+    }
 }
 
 fn connect(port: u16) -> TcpStream {

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// A file with a program, removed at the end.
@@ -12,7 +13,11 @@ pub(crate) struct Text(pub(crate) PathBuf);
 
 impl Text {
     pub(crate) fn new(name: &str, bytes: &[u8]) -> Text {
-        let path = std::env::temp_dir().join(format!("fifth-outside-{}-{name}.kl1", std::process::id()));
+        // Tests of one process run at the same time, and may choose the same name.
+        static TEXTS: AtomicUsize = AtomicUsize::new(0);
+        let number = TEXTS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("fifth-outside-{}-{number}-{name}.kl1", std::process::id());
+        let path = std::env::temp_dir().join(name);
         std::fs::write(&path, bytes).expect("a temporary file");
         Text(path)
     }
