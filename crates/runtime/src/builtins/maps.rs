@@ -294,6 +294,24 @@ mod tests {
         assert_eq!(contents(worker, one).len(), 1);
     }
 
+    /// As a map of another node has it, until its key was read.
+    #[test]
+    fn a_key_of_a_map_that_is_not_there_yet_is_waited_for() {
+        let worker = worker();
+        let (start, key) = (empty(worker), worker.vector(&[Word::small(1), Word::small(2)]));
+        let map = call(worker, put, &[key, Word::small(10), start]);
+        let whole = worker.map(map).ok().flatten().expect("a map");
+        let (bits, unknown) = (worker.arg(worker.arg(map, 1), 0), worker.new_variable());
+        let node = worker.structure(term::symbol::MAP, &[bits, unknown, Word::small(10)]);
+        let map = worker.structure(term::symbol::MAP, &[Word::small(1), node]);
+        let read = worker.map(map).ok().flatten().expect("a map");
+        assert!(matches!(worker.map_find(&read, key), Err(Outcome::Wait(variable)) if variable == unknown));
+        worker.unify(unknown, key);
+        for map in [whole, read] {
+            assert!(matches!(worker.map_find(&map, key), Ok(Some(value)) if value == Word::small(10)));
+        }
+    }
+
     #[test]
     fn what_looks_like_a_map_is_looked_at_before_it_is_used() {
         let worker = worker();

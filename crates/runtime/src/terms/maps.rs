@@ -218,13 +218,14 @@ impl Worker {
         }
         Ok(())
     }
+    /// Waits for a key that is still at another node: a map's own, too.
     fn same_key(&mut self, a: Word, b: Word) -> Result<bool, Outcome> {
-        let (a, b) = (deref(a), deref(b));
-        if a == b && a.tag() != Tag::Ref {
+        let (a, b) = (valued(a)?, valued(b)?);
+        if a == b {
             return Ok(true);
         }
         if a.tag() != b.tag() || matches!(a.tag(), Tag::Int | Tag::Atom) {
-            return if b.tag() == Tag::Ref { Err(Outcome::Wait(b)) } else { Ok(false) };
+            return Ok(false);
         }
         if let Some(equal) = (a.tag() == Tag::Object).then(|| self.equal_newest(a, b)).flatten() {
             return Ok(equal);
