@@ -488,7 +488,7 @@ impl Worker {
         let mut top = self.abi.goals as usize - 8;
         // P4 of `stack`: a collection may have left a mark on it; and there may be gaps.
         while self.is_runtimes_own(PredicateId::of_goal_word(read(top))) {
-            top = self.below_top(top + 8) - 8;
+            top -= 8;
         }
         let predicate = PredicateId::of_goal_word(read(top));
         let start = top - 8 * self.predicates.arity(predicate);

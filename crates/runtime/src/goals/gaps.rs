@@ -4,18 +4,15 @@
 //! - B14 Where a goal is given to a worker that asked, and older ones stay below it, a *gap* stays on the stack, the
 //!   record of a builtin. With one worker the older goals would run when the gift is done, and mostly they read what
 //!   it makes: begun before, they would wait, and so would all that they begin; later they would be resumed in turn,
-//!   not one after the other. So a worker that comes to a gap waits until the taker of the gift has stopped (it rests,
-//!   or has come to a gap), [`GAP_MAX`] at most, and asks for goals meanwhile. What it gets, and what came home (B3),
-//!   runs above the gap. Goals below it can be given away like others. The gap's argument says who took the gift, and
-//!   how often that worker had stopped before.
+//!   not one after the other. So a worker that comes to a gap waits while another one reduces, and asks for goals
+//!   meanwhile. What it gets, and what came home (B3), runs above the gap. Goals below it can be given away like
+//!   others. After [`GAP_MAX`] it goes on, and waits no more for those that reduce then, until they have stopped once.
 
 use crate::coordination::schedule::{now, since};
-use crate::goals::state::Gap;
-use crate::memory::ranges::{at, read, write};
+use crate::memory::ranges::{at, write};
 use crate::worker::Worker;
 use crate::worker::rules::Rule;
 use std::time::Duration;
-use term::Word;
 
 /// Longest time that a worker waits at gaps, from the first to the one that it passes.
 const GAP_MAX: Duration = Duration::from_millis(200);
@@ -29,23 +26,15 @@ impl Worker {
     pub(crate) fn leaves_gaps(&self) -> bool {
         !self.options.without.has(Rule::Gaps) && (self.index != 0 || !self.is_one_of_several_nodes())
     }
-    /// The argument of a gap that a gift to this worker leaves.
-    pub(crate) fn gap_behind(&self, taker: usize) -> Word {
-        Word::small((taker as i64) << 32 | i64::from(self.shared.team.stops(taker)))
-    }
     /// A gap is reduced.
     #[cold]
-    pub(crate) fn come_to_gap(&mut self, behind: Word) {
+    pub(crate) fn come_to_gap(&mut self) {
         let later = self.goals.take_later(self.abi.priority);
-        if later.is_none() && !self.must_wait_behind(behind) {
-            self.goals.gap = Gap::NEW;
+        if later.is_none() && !self.must_wait_at_gap() {
+            (self.goals.gap.since, self.goals.gap.pause) = (None, Duration::ZERO);
             return;
         }
-        // There is room: it was just popped.
-        let top = self.abi.goals as usize;
-        write(top, behind);
-        write(top + 8, self.system_goals.gap.goal_word());
-        self.abi.goals = at(top + 16);
+        self.push_gap();
         match later {
             Some(words) => {
                 let lane = self.abi.priority;
@@ -55,33 +44,34 @@ impl Worker {
             None => self.abi.want_attention(),
         }
     }
-    fn must_wait_behind(&mut self, behind: Word) -> bool {
-        let (taker, stops) = taker(behind);
-        self.shared.team.goes_on(taker, stops)
-            && since(*self.goals.gap.since.get_or_insert_with(now)) < GAP_MAX
-    }
-    /// The argument of the gap on top of the stack.
-    fn top_gap(&self) -> Option<Word> {
+    /// There is room: it was just popped.
+    fn push_gap(&mut self) {
         let top = self.abi.goals as usize;
-        self.is_gap(top).then(|| read(top - 16))
+        write(top, self.system_goals.gap.goal_word());
+        self.abi.goals = at(top + 8);
+    }
+    fn must_wait_at_gap(&mut self) -> bool {
+        let (team, gap) = (&self.shared.team, &mut self.goals.gap);
+        if team.others(self.index).all(|other| gap.endless.contains(&other)) {
+            return false;
+        }
+        if since(*gap.since.get_or_insert_with(now)) < GAP_MAX {
+            return true;
+        }
+        gap.endless = team.others(self.index).collect();
+        false
     }
     /// At an attention: whether this worker is to wait (`pause_at_gap`) before its next goal.
     pub(crate) fn waits_at_gap(&mut self) -> bool {
-        self.top_gap().is_some_and(|behind| self.must_wait_behind(behind))
+        self.is_gap(self.abi.goals as usize) && self.must_wait_at_gap()
     }
-    /// It waits from now on: for which worker's stop after how many, and for how long before it looks again.
-    pub(crate) fn pause_at_gap(&mut self) -> Option<(usize, u32, Duration)> {
-        let (taker, stops) = taker(self.top_gap()?);
+    /// It waits from now on: for how long before it looks again, and for which workers it does not.
+    pub(crate) fn pause_at_gap(&mut self) -> (Duration, Vec<(usize, u32)>) {
+        debug_assert!(self.is_gap(self.abi.goals as usize), "B14: it has goals to reduce");
         let gap = &mut self.goals.gap;
         gap.pause = (2 * gap.pause).clamp(GAP_PAUSE, GAP_PAUSE_MAX);
-        Some((taker, stops, gap.pause))
+        (gap.pause, gap.endless.clone())
     }
-}
-
-/// The worker that took a gift, and how often it had stopped before.
-fn taker(behind: Word) -> (usize, u32) {
-    let number = behind.as_int();
-    ((number >> 32) as usize, number as u32)
 }
 
 #[cfg(all(test, not(models)))]
@@ -90,6 +80,8 @@ mod tests {
     use crate::collect::tests::Builder;
     use crate::coordination::team::NOT_RUNNING;
     use crate::goals::state::NO_PRIORITY;
+    use crate::memory::ranges::read;
+    use term::Word;
     use term::abi::{BOTTOM, PredicateId};
 
     /// Goals 1, 2 and 3 of a worker that has given the second one away, and shows others that it reduces.
@@ -101,9 +93,7 @@ mod tests {
         }
         let base = worker.goals.top_segment().base;
         let second = base + 16..base + 32;
-        worker.shared.clone().team.show_running(1, 20);
-        let gap = Some(worker.gap_behind(1));
-        assert_eq!(worker.take_from_stack(0, std::slice::from_ref(&second), gap)[0], Word::small(2));
+        assert_eq!(worker.take_from_stack(0, std::slice::from_ref(&second), true)[0], Word::small(2));
         worker.show_running();
         (worker, goal)
     }
@@ -114,7 +104,7 @@ mod tests {
         if !is_gap {
             return words[0].as_int();
         }
-        worker.come_to_gap(words[0]);
+        worker.come_to_gap();
         0
     }
 
@@ -123,9 +113,10 @@ mod tests {
         let mut builder = Builder::with(2, None);
         let (worker, goal) = gave(&mut builder);
         let team = worker.shared.clone();
+        team.team.show_running(1, 20);
         assert_eq!([reduce(worker), reduce(worker)], [3, 0]);
         assert!(worker.waits_at_gap());
-        assert!(worker.pause_at_gap().is_some_and(|(taker, _, pause)| taker == 1 && pause >= GAP_PAUSE));
+        assert!((GAP_PAUSE..=GAP_PAUSE_MAX).contains(&worker.pause_at_gap().0));
         // It gets another one, and comes back.
         let lane = worker.priority();
         worker.push_goals(lane, &[Word::small(4), goal.goal_word()]);
@@ -135,21 +126,30 @@ mod tests {
         worker.push_later(lane, &[Word::small(5), goal.goal_word()]);
         assert_eq!([reduce(worker), reduce(worker), reduce(worker)], [0, 5, 0]);
         assert!(worker.waits_at_gap());
-        // It stops, and has something else to do since then.
         team.team.show_running(1, NOT_RUNNING);
-        team.team.show_running(1, 20);
         assert!(!worker.waits_at_gap());
         assert_eq!([reduce(worker), reduce(worker)], [0, 1]);
     }
 
     #[test]
-    fn nothing_waits_at_a_gap_for_ever() {
+    fn nothing_waits_at_a_gap_for_ever_and_only_once_for_a_worker_that_goes_on() {
         let mut builder = Builder::with(2, None);
-        let (worker, _) = gave(&mut builder);
+        let (worker, goal) = gave(&mut builder);
+        let team = worker.shared.clone();
+        team.team.show_running(1, 20);
         assert_eq!([reduce(worker), reduce(worker)], [3, 0]);
         worker.goals.gap.since = now().checked_sub(GAP_MAX);
         assert!(!worker.waits_at_gap());
         assert_eq!([reduce(worker), reduce(worker)], [0, 1]);
+        for waits in [false, true] {
+            worker.spawn(goal, &[Word::small(1)]);
+            worker.push_gap();
+            assert_eq!(worker.waits_at_gap(), waits);
+            team.team.show_running(1, NOT_RUNNING);
+            assert!(!worker.waits_at_gap());
+            assert_eq!([reduce(worker), reduce(worker)], [0, 1]);
+            team.team.show_running(1, 20);
+        }
     }
 
     #[test]
@@ -159,9 +159,7 @@ mod tests {
         worker.abi.first_compiled = BOTTOM.goal_word();
         // B4 of `choose`: the first look sees nothing that was there before.
         let given = (0..4).find_map(|_| worker.surplus(1, NO_PRIORITY).pop()).expect("it has one to spare");
-        let gap = Some(worker.gap_behind(1));
-        assert_eq!(worker.take_surplus(given, gap).1[0], Word::small(1));
-        worker.shared.clone().team.show_running(1, NOT_RUNNING);
+        assert_eq!(worker.take_surplus(given, true).1[0], Word::small(1));
         assert_eq!([reduce(worker), reduce(worker)], [3, 0]);
         assert_eq!(read(worker.abi.goals as usize - 8), BOTTOM.goal_word());
     }
@@ -180,7 +178,6 @@ mod tests {
             for number in [6, 5] {
                 worker.push_older(lane, &[Word::small(number), goal.goal_word()]);
             }
-            worker.shared.clone().team.show_running(1, NOT_RUNNING);
             let order = if gap { vec![3, 6, 5, 0, 1] } else { vec![3, 1, 6, 5] };
             assert_eq!(order.iter().map(|_| reduce(worker)).collect::<Vec<_>>(), order);
         }

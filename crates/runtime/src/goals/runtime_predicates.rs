@@ -29,8 +29,8 @@ pub(crate) fn natives() -> [Native; COUNT] {
             worker.unmark_goals();
             Outcome::Done
         }),
-        native(INNER, "gap", "a", |worker, inputs, _| {
-            worker.come_to_gap(inputs[0]);
+        native(INNER, "gap", "", |worker, _, _| {
+            worker.come_to_gap();
             Outcome::Done
         }),
         outward("external"),

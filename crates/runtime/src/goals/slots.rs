@@ -164,7 +164,7 @@ mod tests {
             let surplus = looks.expect("there is a goal to spare");
             assert!(matches!(surplus, Surplus::Stack(..)));
             self.worker().settle_surplus(&surplus);
-            self.worker().take_surplus(surplus, None).1
+            self.worker().take_surplus(surplus, false).1
         }
     }
 
@@ -249,20 +249,20 @@ mod tests {
         let second = stack.reader();
         stack.push(first);
         stack.push(second);
-        assert_eq!(stack.worker().take_from_stack(0, std::slice::from_ref(&(start..end)), None).len(), 6);
+        assert_eq!(stack.worker().take_from_stack(0, std::slice::from_ref(&(start..end)), false).len(), 6);
         stack.fill_by_top(2);
         stack.fill_by_top(1);
         assert_eq!(stack.pop_numbers(), [2, 1]);
     }
 
     #[test]
-    fn slots_are_followed_when_a_hole_below_them_is_closed() {
+    fn slots_are_followed_when_a_gap_below_them_is_closed() {
         let mut stack = Stack::new();
         let start = stack.top();
         stack.numbers(0..20);
         let end = stack.top();
         stack.pair();
-        stack.worker().take_from_stack(0, std::slice::from_ref(&(start..end)), None);
+        stack.worker().take_from_stack(0, std::slice::from_ref(&(start..end)), false);
         assert!(stack.top() < end);
         stack.fill_by_top(4);
         assert_eq!(stack.pop_numbers(), [4]);

@@ -301,16 +301,18 @@ impl Choice {
 }
 
 /// B14 of `gaps`: a worker that has come to one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Gap {
     /// Since when it waits there.
     pub(super) since: Option<Instant>,
     /// How long it waited the last time before it looked again.
     pub(super) pause: Duration,
+    /// Workers that went on for the longest time that it waited, and how often each had stopped then.
+    pub(super) endless: Vec<(usize, u32)>,
 }
 
 impl Gap {
-    pub(super) const NEW: Gap = Gap { since: None, pause: Duration::ZERO };
+    pub(super) const NEW: Gap = Gap { since: None, pause: Duration::ZERO, endless: Vec::new() };
 }
 
 /// What is known of goals that were resumed.
@@ -441,7 +443,7 @@ pub(crate) struct SystemGoals {
     pub(crate) after_collection: PredicateId,
     pub(crate) unify: PredicateId,
     pub(crate) mark: PredicateId,
-    /// See `gaps`.
+    /// See `sharing::gaps`.
     pub(crate) gap: PredicateId,
     /// See `abroad`.
     pub(crate) external: PredicateId,

@@ -12,14 +12,8 @@ use term::abi::BOTTOM;
 
 impl Worker {
     /// Takes the goals at these addresses of a segment, the lowest first. The records between them move up to what
-    /// stays. With `gap`, a gap of this argument is left in place of a single goal, if others lie below it (B14 of
-    /// `gaps`) and there is room.
-    pub(crate) fn take_from_stack(
-        &mut self,
-        index: usize,
-        ranges: &[Range<usize>],
-        gap: Option<Word>,
-    ) -> Vec<Word> {
+    /// stays. With `gap`, a gap is left in place of a single goal, if others lie below it (B14 of `gaps`).
+    pub(crate) fn take_from_stack(&mut self, index: usize, ranges: &[Range<usize>], gap: bool) -> Vec<Word> {
         let segment = self.goals.segments[index];
         let cut = ranges.last().expect("some are taken").end;
         debug_assert!(
@@ -37,13 +31,11 @@ impl Worker {
         if self.goals.marks.contains(&segment.base) {
             kept.remove(0);
         }
-        let gap = gap.filter(|_| ranges.len() == 1 && ranges[0].len() >= 16);
-        let gap = gap.filter(|_| ranges[0].start > segment.base && !self.is_gap(ranges[0].start));
-        let base = cut - 8 * kept.len() - if gap.is_some() { 16 } else { 0 };
+        let gap = gap && ranges.len() == 1 && self.has_other_than_gap(segment.base, ranges[0].start);
+        let base = cut - 8 * (kept.len() + usize::from(gap));
         debug_assert!(base >= segment.base && base <= cut, "P2: nothing was taken");
         self.move_kept(index, &kept, base);
-        if let Some(behind) = gap {
-            write(cut - 16, behind);
+        if gap {
             write(cut - 8, self.system_goals.gap.goal_word());
         }
         (segment.base - 8..base - 8).step_by(8).for_each(|slot| write(slot, Word::small(0)));
@@ -54,7 +46,7 @@ impl Worker {
             self.goals.clean = self.goals.clean.min(segment.floor);
         }
         if index + 1 == self.goals.segments.len() {
-            self.close_hole();
+            self.close_gap();
         } else if is_lane(segment.priority) && base == self.goals.segments[index + 1].floor {
             // X12 of `shoen`: else the worker would be a holder until it comes down there.
             self.drop_segment(index);
@@ -72,9 +64,8 @@ impl Worker {
         let top = above.map_or(self.abi.goals as usize, |above| above.floor);
         self.lead_to_slots(base..top, &moved);
     }
-    /// A hole below the top segment that is as large as the segment is closed, so that the stack does not creep
-    /// upwards.
-    fn close_hole(&mut self) {
+    /// A gap below the top segment that is as large as the segment is closed, so that the stack does not creep upwards.
+    fn close_gap(&mut self) {
         let top = self.abi.goals as usize;
         let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
         let (from, floor) = (segment.base - 8, segment.floor);
@@ -93,6 +84,10 @@ impl Worker {
         if self.goals.clean >= from {
             self.goals.clean -= down;
         }
+    }
+    /// Whether goals lie between these addresses, and the upper one is no gap.
+    fn has_other_than_gap(&self, base: usize, end: usize) -> bool {
+        end > base && !self.is_gap(end)
     }
     /// Makes goals ready that are older than those which run at their priority: `words` are in the format of the goal
     /// stack. They come above the topmost gap, or to the bottom. Between reductions.

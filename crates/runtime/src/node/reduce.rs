@@ -268,13 +268,11 @@ impl Idle {
     /// B14 of `gaps`.
     fn wait_at_gap(&mut self, shared: &Shared) {
         let ask = shared.may_not_ask(self.me).is_none().then(|| self.next_to_ask());
-        let pause = shared.crew().with(self.me, |worker| {
+        let (time, but) = shared.crew().with(self.me, |worker| {
             worker.show_no_running();
             worker.pause_at_gap()
         });
-        if let Some((taker, stops, time)) = pause {
-            shared.team.pause_behind(self.me, taker, stops, ask, time);
-        }
+        shared.team.pause_behind(self.me, &but, ask, time);
         shared.crew().with(self.me, |worker| worker.abi.want_attention());
     }
     fn rest(&mut self, shared: &Shared, home: Option<&mut Home>) -> Wake {

@@ -298,9 +298,9 @@ impl Worker {
             self.settle_records(ranges);
         }
     }
-    /// Takes one of those that [`Worker::surplus`] has just found: its priority, and its words. With `gap`, a gap of
-    /// this argument stays in its place (B14 of `gaps`).
-    pub(crate) fn take_surplus(&mut self, surplus: Surplus, gap: Option<Word>) -> (i64, Vec<Word>) {
+    /// Takes one of those that [`Worker::surplus`] has just found: its priority, and its words. With `gap`, a gap stays
+    /// in its place (B14 of `gaps`).
+    pub(crate) fn take_surplus(&mut self, surplus: Surplus, gap: bool) -> (i64, Vec<Word>) {
         match surplus {
             Surplus::Stack(index, ranges) => {
                 debug_assert!(!ranges.is_empty(), "B1: a surplus of no goals");
@@ -311,7 +311,7 @@ impl Worker {
         }
     }
     /// The same as mail, which is under way before the goals are gone (X12 of `shoen`).
-    pub(crate) fn take_as_mail(&mut self, surplus: Surplus, gap: Option<Word>) -> Mail {
+    pub(crate) fn take_as_mail(&mut self, surplus: Surplus, gap: bool) -> Mail {
         let lane = match &surplus {
             Surplus::Stack(index, _) => self.goals.segments()[*index].priority,
             Surplus::Bucket((_, lane), _) => *lane,
@@ -368,7 +368,7 @@ mod tests {
                 BOTTOM => return goals,
                 _ => worker.pop_goal(),
             };
-            if words.get(1) == Some(&worker.system_goals.gap.goal_word()) {
+            if words == [worker.system_goals.gap.goal_word()] {
                 continue;
             }
             if words.len() == 1 {
@@ -418,9 +418,8 @@ mod tests {
                         let floor = if operation == 7 { NO_PRIORITY } else { worker.priority() - 6 + n };
                         worker.switch_priority();
                         let before = given.len();
-                        let gap = Some(worker.gap_behind(0));
                         for surplus in worker.surplus(n as usize + 1, floor) {
-                            let (priority, words) = worker.take_surplus(surplus, gap.filter(|_| n % 2 == 0));
+                            let (priority, words) = worker.take_surplus(surplus, n % 2 == 0);
                             prop_assert!(priority > floor && !words.is_empty());
                             given.extend(words.chunks(2).map(|words| (priority, words[0].as_int())));
                         }
@@ -517,7 +516,7 @@ mod tests {
         assert!(worker.overdue().is_none());
         later(worker);
         let surplus = worker.overdue().expect("it is overdue");
-        assert_eq!(worker.take_surplus(surplus, None).1, [list, goal.goal_word()]);
+        assert_eq!(worker.take_surplus(surplus, false).1, [list, goal.goal_word()]);
         // Another one begins anew.
         assert!(worker.overdue().is_none());
         worker.spawn_at(5, goal, &[list]);

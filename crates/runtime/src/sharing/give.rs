@@ -244,9 +244,8 @@ impl Worker {
     /// Gives goals to a worker. With `gap`, a gap stays in their place (B14 of `gaps`).
     pub(crate) fn give(&mut self, to: usize, surplus: Vec<Surplus>, gap: bool) {
         debug_assert!(to != self.index, "a worker gives goals to others");
-        let gap = gap.then(|| self.gap_behind(to));
         self.begin_trial();
-        self.sharing.takes &= gap.is_none();
+        self.sharing.takes &= !gap;
         self.end_solo();
         surplus.iter().for_each(|part| self.settle_surplus(part));
         self.publish();

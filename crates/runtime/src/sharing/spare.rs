@@ -25,7 +25,7 @@ impl Worker {
                 || worker.is_large(predicate, goal)
         };
         let surplus = self.surplus_but(1, NO_PRIORITY, &keeps).pop()?;
-        let Mail { priority, mut words, .. } = self.take_as_mail(surplus, None);
+        let Mail { priority, mut words, .. } = self.take_as_mail(surplus, false);
         let predicate = PredicateId::of_goal_word(words.pop()?);
         debug_assert_eq!(self.predicates.arity(predicate), words.len(), "P2: one goal was wanted");
         if is_lane(priority) {

@@ -180,7 +180,7 @@ impl Worker {
             let top = self.abi.goals as usize;
             if self.is_gap(top) {
                 when = When::Last;
-                self.abi.goals = at(top - 16);
+                self.abi.goals = at(top - 8);
             } else if PredicateId::of_goal_word(read(top - 8)) == BOTTOM {
                 if !self.next_segment() {
                     break;
@@ -311,8 +311,7 @@ mod tests {
         let gave = sent(|worker| {
             let base = worker.goals.top_segment().base;
             let second = base + 16..base + 32;
-            let gap = Some(worker.gap_behind(0));
-            worker.take_from_stack(0, std::slice::from_ref(&second), gap);
+            worker.take_from_stack(0, std::slice::from_ref(&second), true);
         });
         assert_eq!(
             gave,

@@ -136,7 +136,7 @@ struct Seat {
     priority: AtomicI64,
     /// The priority that the worker reduces at; [`NOT_RUNNING`]. Relaxed, like the one above.
     runs_at: AtomicI64,
-    /// How often the worker has stopped reducing. Relaxed: others wait for it to grow, for a short time.
+    /// How often the worker has stopped reducing. Relaxed: a hint.
     stops: AtomicU32,
     /// How often others have begun to poll what the worker is about to make. Relaxed: a hint.
     needed: AtomicU32,

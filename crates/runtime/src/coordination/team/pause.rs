@@ -61,31 +61,21 @@ impl Team {
         self.pause(me, time, || self.runs_above(priority) && self.needed(me) == needed);
         self.precedence.yielding.fetch_and(!bit(me), Relaxed);
     }
-    /// How often a worker has stopped reducing.
-    pub(crate) fn stops(&self, worker: usize) -> u32 {
-        self.seats[worker].stops.load(Relaxed)
+    /// The other workers that reduce, and how often each has stopped.
+    pub(crate) fn others(&self, me: usize) -> impl Iterator<Item = (usize, u32)> {
+        let others = self.seats.iter().enumerate().filter(move |&(worker, _)| worker != me);
+        let others = others.filter(|(_, seat)| seat.runs_at.load(Relaxed) != NOT_RUNNING);
+        others.map(|(worker, seat)| (worker, seat.stops.load(Relaxed)))
     }
-    /// Whether a worker reduces that has not stopped since it had stopped this number of times.
-    pub(crate) fn goes_on(&self, worker: usize, stops: u32) -> bool {
-        self.stops(worker) == stops && self.seats[worker].runs_at.load(Relaxed) != NOT_RUNNING
-    }
-    /// A running worker waits while another one goes on, and asks this one, or the next that reduces, for goals.
-    pub(crate) fn pause_behind(
-        &self,
-        me: usize,
-        other: usize,
-        stops: u32,
-        ask: Option<usize>,
-        time: Duration,
-    ) {
+    /// A running worker waits while others reduce but for these, and asks this one or the next for goals meanwhile.
+    pub(crate) fn pause_behind(&self, me: usize, but: &[(usize, u32)], ask: Option<usize>, time: Duration) {
         if let Some(first) = ask {
             self.hungry.fetch_or(bit(me), Relaxed);
-            let workers = (first..first + self.len()).map(|worker| worker % self.len());
-            let runs = |&worker: &usize| self.seats[worker].runs_at.load(Relaxed) != NOT_RUNNING;
-            workers.filter(|&worker| worker != me).find(runs).inspect(|&worker| self.poke(worker));
+            let asked = self.others(me).min_by_key(|&(worker, _)| (worker < first, worker));
+            asked.inspect(|&(worker, _)| self.poke(worker));
         }
         self.precedence.yielding.fetch_or(bit(me), Relaxed);
-        self.pause(me, time, || self.goes_on(other, stops));
+        self.pause(me, time, || self.others(me).any(|other| !but.contains(&other)));
         self.precedence.yielding.fetch_and(!bit(me), Relaxed);
         // If a giver was faster, its mail is there soon.
         self.hungry.fetch_and(!bit(me), Relaxed);
