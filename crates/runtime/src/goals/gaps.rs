@@ -8,13 +8,12 @@
 //!   meanwhile. What it gets, and what came home (B3), runs above the gap. Goals below it can be given away like
 //!   others. After [`GAP_MAX`] it goes on, and waits no more for those that reduce then, until they have stopped once.
 
-use crate::coordination::schedule::{now, since};
 use crate::memory::ranges::{at, write};
 use crate::worker::Worker;
 use crate::worker::rules::Rule;
 use std::time::Duration;
 
-/// Longest time that a worker waits at gaps, from the first to the one that it passes.
+/// Longest time that a worker waits at gaps, all together, until it passes one.
 const GAP_MAX: Duration = Duration::from_millis(200);
 /// Time after which it looks again and asks the next worker, at first; twice as long each time.
 const GAP_PAUSE: Duration = Duration::from_micros(100);
@@ -31,7 +30,7 @@ impl Worker {
     pub(crate) fn come_to_gap(&mut self) {
         let later = self.goals.take_later(self.abi.priority);
         if later.is_none() && !self.must_wait_at_gap() {
-            (self.goals.gap.since, self.goals.gap.pause) = (None, Duration::ZERO);
+            (self.goals.gap.waited, self.goals.gap.pause) = (Duration::ZERO, Duration::ZERO);
             return;
         }
         self.push_gap();
@@ -55,7 +54,7 @@ impl Worker {
         if team.others(self.index).all(|other| gap.endless.contains(&other)) {
             return false;
         }
-        if since(*gap.since.get_or_insert_with(now)) < GAP_MAX {
+        if gap.waited < GAP_MAX {
             return true;
         }
         gap.endless = team.others(self.index).collect();
@@ -71,6 +70,11 @@ impl Worker {
         let gap = &mut self.goals.gap;
         gap.pause = (2 * gap.pause).clamp(GAP_PAUSE, GAP_PAUSE_MAX);
         (gap.pause, gap.endless.clone())
+    }
+    /// It has waited there for that time.
+    pub(crate) fn waited_at_gap(&mut self, time: Duration) {
+        self.goals.gap.waited += time;
+        self.abi.want_attention();
     }
 }
 
@@ -138,7 +142,9 @@ mod tests {
         let team = worker.shared.clone();
         team.team.show_running(1, 20);
         assert_eq!([reduce(worker), reduce(worker)], [3, 0]);
-        worker.goals.gap.since = now().checked_sub(GAP_MAX);
+        worker.waited_at_gap(GAP_MAX / 2);
+        assert!(worker.waits_at_gap());
+        worker.waited_at_gap(GAP_MAX / 2);
         assert!(!worker.waits_at_gap());
         assert_eq!([reduce(worker), reduce(worker)], [0, 1]);
         for waits in [false, true] {

@@ -228,7 +228,16 @@ impl Worker {
             write(record + 8 * SUSPENSION_PREDICATE, RESUMED);
             return Some(goal);
         }
+        self.note_resumed(goal);
         compare_exchange(record + 8 * SUSPENSION_PREDICATE, goal, RESUMED).then_some(goal)
+    }
+    /// B13 of `trial`: a goal with this goal word is resumed, or came home.
+    pub(crate) fn note_resumed(&mut self, goal: Word) {
+        self.waiting.resumed.insert(PredicateId::of_goal_word(goal));
+    }
+    /// Whether one of its predicate was.
+    pub(crate) fn was_resumed(&self, goal: Word) -> bool {
+        self.waiting.resumed.contains(&PredicateId::of_goal_word(goal))
     }
     #[inline(always)]
     pub(crate) fn push_claimed(&mut self, record: usize, goal: Word) {

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_followed_when_a_gap_below_them_is_closed() {
+    fn slots_are_followed_when_a_hole_below_them_is_closed() {
         let mut stack = Stack::new();
         let start = stack.top();
         stack.numbers(0..20);

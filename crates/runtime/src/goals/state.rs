@@ -4,8 +4,9 @@
 
 use crate::memory::ranges::{LARGE_PAGE, Region, write};
 use crate::memory::tuning::GOAL_BYTES;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use term::Word;
 use term::abi::{BOTTOM, GOAL_SLACK_WORDS, Position, PredicateId};
 use term::layout::GOAL_ARITY_MAX;
@@ -303,8 +304,8 @@ impl Choice {
 /// B14 of `gaps`: a worker that has come to one.
 #[derive(Clone, Debug)]
 pub(super) struct Gap {
-    /// Since when it waits there.
-    pub(super) since: Option<Instant>,
+    /// How long it has waited at gaps since it last passed one.
+    pub(super) waited: Duration,
     /// How long it waited the last time before it looked again.
     pub(super) pause: Duration,
     /// Workers that went on for the longest time that it waited, and how often each had stopped then.
@@ -312,7 +313,7 @@ pub(super) struct Gap {
 }
 
 impl Gap {
-    pub(super) const NEW: Gap = Gap { since: None, pause: Duration::ZERO, endless: Vec::new() };
+    pub(super) const NEW: Gap = Gap { waited: Duration::ZERO, pause: Duration::ZERO, endless: Vec::new() };
 }
 
 /// What is known of goals that were resumed.
@@ -404,6 +405,8 @@ pub(crate) struct Waiting {
     /// Lists of waiting goals (newest record) whose variables got values after that of `abi.resumed`, oldest binding
     /// first.
     pub(super) resumed_later: Vec<usize>,
+    /// B13 of `trial`: predicates whose goals other workers may see, and that were resumed here or came home.
+    pub(super) resumed: FxHashSet<PredicateId>,
     /// What did not fit in `abi.pending`; words of the reduction that is being tried, like those.
     pub(super) pending_more: Vec<Word>,
     /// The cells for which the goal on top of the stack is about to wait.
@@ -423,6 +426,7 @@ impl Waiting {
     /// They are of a run that is over.
     pub(crate) fn end_run(&mut self) {
         self.put_off.clear();
+        self.resumed.clear();
     }
     /// The goal that is being tried waits for one more variable, after `before` others that did not fit in
     /// `abi.pending`. What is left from an attempt that committed is forgotten.

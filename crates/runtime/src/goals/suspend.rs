@@ -247,10 +247,10 @@ impl Worker {
     fn send_home(&mut self, maker: usize) {
         self.sharing.went_home += 1;
         self.abi.want_attention();
-        self.send_top_goal(maker);
+        self.send_top_goal(maker, When::Home);
     }
     /// B3, B10: the same for one that another worker may make sooner.
-    pub(crate) fn send_top_goal(&mut self, to: usize) {
+    pub(crate) fn send_top_goal(&mut self, to: usize, when: When) {
         debug_assert!(to != self.index && to < self.heap.spaces.workers(), "B3: a goal for worker {to}");
         let (priority, words) = (self.abi.priority, self.pop_goal());
         self.end_solo();
@@ -258,8 +258,6 @@ impl Worker {
         self.count_mail(to);
         self.statistics.goals_back += 1;
         let mail = self.mail(priority, words);
-        // B13: the worker that has all goals goes on with it.
-        let when = if self.shared.trial.is_off() { When::Next } else { When::Later };
         self.shared.team.post(to, Mail { when, ..mail });
     }
 

@@ -46,7 +46,7 @@ impl Worker {
             self.goals.clean = self.goals.clean.min(segment.floor);
         }
         if index + 1 == self.goals.segments.len() {
-            self.close_gap();
+            self.close_hole();
         } else if is_lane(segment.priority) && base == self.goals.segments[index + 1].floor {
             // X12 of `shoen`: else the worker would be a holder until it comes down there.
             self.drop_segment(index);
@@ -64,8 +64,8 @@ impl Worker {
         let top = above.map_or(self.abi.goals as usize, |above| above.floor);
         self.lead_to_slots(base..top, &moved);
     }
-    /// A gap below the top segment that is as large as the segment is closed, so that the stack does not creep upwards.
-    fn close_gap(&mut self) {
+    /// A hole below the top segment that is as large as the segment is closed, or the stack would creep upwards.
+    fn close_hole(&mut self) {
         let top = self.abi.goals as usize;
         let segment = self.goals.segments.last_mut().expect("the lowest segment stays");
         let (from, floor) = (segment.base - 8, segment.floor);

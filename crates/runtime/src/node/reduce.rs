@@ -8,7 +8,7 @@
 use crate::builtins::io::batches;
 use crate::builtins::{merge_resumed, stream_resumed};
 use crate::collect::lead;
-use crate::coordination::schedule::{Leaves, now};
+use crate::coordination::schedule::{Leaves, now, since};
 use crate::coordination::sync::lock;
 use crate::coordination::team::{PATIENCE_MAX, Phase, Wake};
 use crate::coordination::waker::{TICK, Waker};
@@ -267,13 +267,15 @@ impl Idle {
     }
     /// B14 of `gaps`.
     fn wait_at_gap(&mut self, shared: &Shared) {
+        shared.crew().with(self.me, |worker| worker.begin_trial_at_gap());
         let ask = shared.may_not_ask(self.me).is_none().then(|| self.next_to_ask());
         let (time, but) = shared.crew().with(self.me, |worker| {
             worker.show_no_running();
             worker.pause_at_gap()
         });
+        let begin = now();
         shared.team.pause_behind(self.me, &but, ask, time);
-        shared.crew().with(self.me, |worker| worker.abi.want_attention());
+        shared.crew().with(self.me, |worker| worker.waited_at_gap(since(begin)));
     }
     fn rest(&mut self, shared: &Shared, home: Option<&mut Home>) -> Wake {
         if self.workers == 1 {

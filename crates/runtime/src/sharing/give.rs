@@ -4,8 +4,8 @@
 //! - B2 A worker publishes (W3 of `worker::all`) before it gives goals away, and before it runs goals that others
 //!   sent. So what those lead to is shared.
 //! - B3 A goal that waits for what another worker is about to make is not hooked there. It would be resumed for each
-//!   element of a list that is made in one go. It goes to the worker that makes what it waits for. There it runs after
-//!   everything that is ready, as if it had not been given away.
+//!   element of a list that is made in one go. It goes to the worker that makes what it waits for, and is tried there
+//!   next: mostly it waits. So a server is resumed at once when a message comes.
 //! - B5 While all other workers rest (T10 of `solo`), this one is *alone*. Every cell of its nursery is private to it
 //!   again, and it writes any other with plain stores. It ends that before it posts mail, and publishes at the next
 //!   attention.
@@ -56,6 +56,10 @@ impl Worker {
             } else {
                 match when {
                     When::Next => self.push_goals(priority, &words),
+                    When::Home => {
+                        self.note_resumed(words[words.len() - 1]);
+                        self.push_goals(priority, &words);
+                    }
                     When::Later => self.push_later(priority, &words),
                     When::Last => self.push_older(priority, &words),
                 }

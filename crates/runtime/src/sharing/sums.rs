@@ -6,6 +6,7 @@
 //!   worker has goals, it is left for later here. Reason: a loop that adds to a result which another worker is still
 //!   computing makes a goal that waits for each sum. One worker comes to such a loop only when the result is there.
 
+use crate::coordination::team::When;
 use crate::sharing::tuning::SUMS;
 use crate::terms::deref;
 use crate::worker::Worker;
@@ -39,7 +40,9 @@ impl Worker {
                 self.end_solo();
                 self.settle_top();
                 self.publish();
-                self.send_top_goal(maker);
+                // B13: the worker that has all goals goes on with it.
+                let when = if self.shared.trial.is_off() { When::Next } else { When::Later };
+                self.send_top_goal(maker, when);
             }
             None => {
                 let adder = self.pop_goal();

@@ -3,13 +3,16 @@
 //! lists are read as they are made.
 //!
 //! Invariant:
-//! - B13 Sharing is on trial from its first gift on. If fewer than [`BUSY_EIGHTHS`] eighths of a worker were busy in a
-//!   trial, on the average, or as soon as more than [`HOME_MAX`] goals went home (B3 of `give`), of which each gift
-//!   makes up for [`HOME_PER_GIFT`], sharing is off for a while: worker 0, to which all events come, has all goals,
-//!   nobody asks, and every other worker sends it what it has, at each attention. That time doubles from one failed
-//!   trial to the next. A trial without gifts does not begin, so a program that has nothing to spare yet is not judged.
+//! - B13 Sharing is on trial from its first gift on, and while a worker waits at a gap (B14 of `gaps`). If fewer than
+//!   [`BUSY_EIGHTHS`] eighths of a worker were busy in a trial, on the average, or as soon as more than [`HOME_MAX`]
+//!   goals went home (B3 of `give`), of which each gift makes up for [`HOME_PER_GIFT`], sharing is off for a while:
+//!   worker 0, to which all events come, has all goals, nobody asks, and every other worker sends it what it has, at
+//!   each attention. That time doubles from one failed trial to the next, and is shorter by the time of trials that
+//!   paid. A trial without gifts does not begin, so a program that has nothing to spare yet is not judged.
 //!   The goals go where they would have been without gifts: those of a worker that took some to the gap that these
-//!   left (B14 of `gaps`), and what lies below a gap behind all that worker 0 has.
+//!   left, and what lies below a gap behind all that worker 0 has. Of both, goals come first whose predicate was
+//!   resumed or came home there: one worker puts what is resumed on top, and mostly others wait for these, such as the
+//!   clients of a server.
 
 use crate::coordination::schedule::now;
 use crate::coordination::sync::atomic::Ordering::Relaxed;
@@ -47,6 +50,9 @@ impl Trial {
     fn begin(&self) {
         let went_home = self.went_home.load(Relaxed);
         self.went_home.store(went_home.saturating_sub(HOME_PER_GIFT), Relaxed);
+        self.go_on();
+    }
+    fn go_on(&self) {
         if !self.goes_on.swap(true, Relaxed) {
             let time = self.time();
             let mut judge = lock(&self.judge);
@@ -95,7 +101,7 @@ impl Judge {
         }
         self.begun = None;
         if 8 * (self.work.all - begun.all) >= BUSY_EIGHTHS * any {
-            self.off = OFF;
+            self.off = OFF.max(self.off.saturating_sub(any));
             return Verdict::Pays;
         }
         Verdict::Fails
@@ -141,6 +147,13 @@ impl Worker {
     pub(super) fn begin_trial(&self) {
         if !self.options.without.has(Rule::Trial) {
             self.shared.trial.begin();
+        }
+    }
+    /// B13: it waits at a gap.
+    pub(crate) fn begin_trial_at_gap(&self) {
+        let trial = &self.shared.trial;
+        if !self.options.without.has(Rule::Trial) && !trial.is_off() {
+            trial.go_on();
         }
     }
     /// B13: goals went home since the last attention.
@@ -189,26 +202,36 @@ impl Worker {
                 self.run_top_native();
             } else {
                 self.settle_all();
-                // X12 of `shoen`: under way before the goals are gone.
-                let mail = Mail { when, ..self.mail(self.abi.priority, Vec::new()) };
-                self.count_mail(to);
-                self.statistics.goals_back += 1;
-                mails.push(Mail { words: self.pop_goals(), ..mail });
+                mails.extend(self.pop_as_mail(when));
             }
         }
         if !mails.is_empty() {
             self.publish();
+            mails.iter().for_each(|_| self.count_mail(to));
+            self.statistics.goals_back += mails.len() as u64;
             self.shared.team.post_all(to, mails);
         }
     }
-    /// The goals down to the next record that is none.
-    fn pop_goals(&mut self) -> Vec<Word> {
+    /// The goals down to the next record that is none. Of those that run last, some come first.
+    fn pop_as_mail(&mut self, when: When) -> Vec<Mail> {
+        let lane = self.abi.priority;
+        // X12 of `shoen`: under way before the goals are gone.
+        let mut first = Some(self.mail(lane, Vec::new()));
         let mut goals = Vec::new();
         while !self.is_special(self.abi.goals as usize) && !self.is_gap(self.abi.goals as usize) {
             goals.push(self.pop_goal());
         }
         goals.reverse();
-        goals.concat()
+        let was_resumed = |goal: &mut Vec<Word>| when == When::Last && self.was_resumed(goal[goal.len() - 1]);
+        let resumed = goals.extract_if(.., was_resumed).flatten().collect::<Vec<_>>();
+        let parts = [(when, goals.concat()), (When::Next, resumed)].into_iter();
+        let parts = parts.filter(|(_, words)| !words.is_empty());
+        parts
+            .map(|(when, words)| {
+                let mail = first.take().unwrap_or_else(|| self.mail(lane, Vec::new()));
+                Mail { when, words, ..mail }
+            })
+            .collect()
     }
 }
 
@@ -274,11 +297,15 @@ mod tests {
             before = off;
         }
         assert_eq!(before, OFF_MAX);
-        // One that pays lets the next failure begin anew.
-        judge.begun = Some(judge.work);
-        judge.change(time, |_| 0b11);
-        assert_eq!(judge.look(time + TRIAL), Verdict::Pays);
-        assert_eq!(judge.end(time), OFF);
+        // The time of trials that pay makes it shorter.
+        for (paid, off) in [(TRIAL, OFF_MAX - TRIAL), (OFF_MAX, OFF)] {
+            judge.begun = Some(judge.work);
+            judge.change(time, |_| 0b11);
+            time += paid;
+            assert_eq!(judge.look(time), Verdict::Pays);
+            assert_eq!(judge.end(time), off);
+            (judge.until, judge.off) = (None, OFF_MAX);
+        }
     }
 
     /// Worker 1 with goals 1 to 3, and 4 at priority 7: the numbers of what it sends to worker 0 while sharing is off.
@@ -317,6 +344,52 @@ mod tests {
             gave,
             [(start, When::Next, vec![3]), (start, When::Last, vec![1]), (7, When::Last, vec![4])]
         );
+    }
+
+    #[test]
+    fn of_what_runs_last_goals_whose_predicate_was_resumed_come_first() {
+        let mut builder = Builder::with(2, None);
+        let (goal, server) = (builder.goal[0], builder.awaiting);
+        let worker = builder.node.worker_at(1);
+        let team = worker.shared.clone();
+        let numbers = |mails: Vec<Mail>| -> Vec<_> {
+            mails.iter().map(|mail| (mail.when, mail.words[0].as_int(), mail.words.len() / 2)).collect()
+        };
+        let pushed = |worker: &mut Worker| {
+            for (number, predicate) in [(1, goal), (2, server), (3, goal), (4, server)] {
+                worker.spawn(predicate, &[Word::small(number)]);
+            }
+        };
+        pushed(worker);
+        assert_eq!(numbers(worker.pop_as_mail(When::Last)), [(When::Last, 1, 4)]);
+        // One comes home.
+        let words = vec![Word::small(5), server.goal_word()];
+        let mail = worker.mail(worker.priority(), words);
+        team.team.post(1, Mail { when: When::Home, ..mail });
+        assert!(worker.open_mail());
+        assert_eq!(worker.pop_goal()[0].as_int(), 5);
+        pushed(worker);
+        assert_eq!(numbers(worker.pop_as_mail(When::Last)), [(When::Last, 1, 2), (When::Next, 2, 2)]);
+        pushed(worker);
+        assert_eq!(numbers(worker.pop_as_mail(When::Next)), [(When::Next, 1, 4)], "in their order");
+        worker.spawn(server, &[Word::small(6)]);
+        assert_eq!(numbers(worker.pop_as_mail(When::Last)), [(When::Next, 6, 1)]);
+    }
+
+    #[test]
+    fn sharing_is_on_trial_while_a_worker_waits_at_a_gap() {
+        let mut builder = Builder::with(2, None);
+        let worker = builder.node.worker();
+        let shared = worker.shared.clone();
+        shared.trial.off.store(true, Relaxed);
+        worker.begin_trial_at_gap();
+        assert!(lock(&shared.trial.judge).begun.is_none(), "it is off");
+        shared.trial.off.store(false, Relaxed);
+        shared.trial.begin_busy(1);
+        worker.begin_trial_at_gap();
+        std::thread::sleep(TRIAL);
+        assert_eq!(shared.may_not_ask(0), Some(OFF));
+        shared.trial.end_busy(1);
     }
 
     #[test]

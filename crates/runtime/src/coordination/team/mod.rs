@@ -26,6 +26,7 @@
 //!   others of their mail; a worker that has left the run calls `poke_again` until all have.
 
 mod knock;
+mod mail;
 #[cfg(all(test, models))]
 mod models;
 mod pause;
@@ -34,6 +35,7 @@ mod stop;
 #[cfg(all(test, not(models)))]
 mod tests;
 
+pub(crate) use mail::{Mail, When};
 pub(crate) use pause::NOT_RUNNING;
 pub(crate) use stop::{Phase, Sharers};
 
@@ -46,7 +48,6 @@ use crate::coordination::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize as Limit};
 use std::time::{Duration, Instant};
-use term::Word;
 
 /// A set of workers, a bit each, is one word.
 pub(crate) const WORKERS_MAX: usize = 64;
@@ -61,30 +62,6 @@ const SPIN: Duration = Duration::from_micros(100);
 /// The same while all are stopped: most collections end within that.
 const SPIN_STOPPED: Duration = Duration::from_micros(200);
 const UNPOISONED: &str = "nothing panics under the locks of a team, but a bug that ends the process";
-
-/// When goals run that another worker sends: before what is ready there, or after it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum When {
-    /// Before it.
-    Next,
-    /// They come back, because they would have had to wait for what is made there.
-    Later,
-    /// They are older than what is ready there, or than what lies above the topmost gap (B14 of `gaps`).
-    Last,
-}
-
-/// Goals on their way to another worker: in the format of the goal stack, to be pushed as they are.
-#[derive(Debug)]
-pub(crate) struct Mail {
-    pub(crate) priority: i64, // or a lane
-    pub(crate) rank: i64,     // the priority
-    pub(crate) when: When,
-    /// What was asked for has a number if the run is traced, otherwise 0.
-    pub(crate) gift: u32,
-    /// The worker that gave them, if they were asked for.
-    pub(crate) giver: Option<usize>,
-    pub(crate) words: Vec<Word>,
-}
 
 /// Why a worker's rest is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,6 +3,7 @@
 use super::*;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
+use term::Word;
 
 const SHORT: Duration = Duration::from_millis(1);
 
