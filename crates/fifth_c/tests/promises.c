@@ -386,7 +386,8 @@ int main(void) {
     fifth_end(session);
     /* The process is as it was. */
     for (int number = 1; number < SIGRTMIN; number++) {
-        sigaction(number, NULL, &after);
+        /* The C library keeps some for itself: nothing is known of them, before or after. */
+        if (sigaction(number, NULL, &after)) continue;
         CHECK(after.sa_handler == before[number].sa_handler);
     }
     if (broken) return 1;
