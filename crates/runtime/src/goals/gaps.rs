@@ -1,12 +1,13 @@
 //! Gaps in the goal stack, where goals were given away: what lies below runs behind what was given.
 //!
-//! Invariant (B3 is that of `sharing::give`):
+//! Invariant (B3 is that of `sharing::give`, B10 of `sharing::sums`):
 //! - B14 Where a goal is given to a worker that asked, and older ones stay below it, a *gap* stays on the stack, the
 //!   record of a builtin. With one worker the older goals would run when the gift is done, and mostly they read what
 //!   it makes: begun before, they would wait, and so would all that they begin; later they would be resumed in turn,
 //!   not one after the other. So a worker that comes to a gap waits while another one reduces, and asks for goals
-//!   meanwhile. What it gets, and what came home (B3), runs above the gap. Goals below it can be given away like
-//!   others. After [`GAP_MAX`] it goes on, and waits no more for those that reduce then, until they have stopped once.
+//!   meanwhile. What it gets, what came home (B3), and sums (B10) run above the gap. Goals below it can be given away
+//!   like others. After [`GAP_MAX`] it goes on, and waits no more for those that reduce then, until they have stopped
+//!   once.
 
 use crate::memory::ranges::{at, write};
 use crate::worker::Worker;
@@ -126,7 +127,7 @@ mod tests {
         worker.push_goals(lane, &[Word::small(4), goal.goal_word()]);
         assert!(!worker.waits_at_gap());
         assert_eq!([reduce(worker), reduce(worker)], [4, 0]);
-        // What came home is tried above the gap.
+        // What was left for later is tried above the gap.
         worker.push_later(lane, &[Word::small(5), goal.goal_word()]);
         assert_eq!([reduce(worker), reduce(worker), reduce(worker)], [0, 5, 0]);
         assert!(worker.waits_at_gap());

@@ -232,6 +232,7 @@ impl Worker {
         compare_exchange(record + 8 * SUSPENSION_PREDICATE, goal, RESUMED).then_some(goal)
     }
     /// B13 of `trial`: a goal with this goal word is resumed, or came home.
+    #[inline(never)]
     pub(crate) fn note_resumed(&mut self, goal: Word) {
         self.waiting.resumed.insert(PredicateId::of_goal_word(goal));
     }

@@ -274,7 +274,7 @@ impl Worker {
         if !self.goals.later.is_empty() {
             self.now_is_later();
         }
-        debug_assert!(self.goals.later.is_empty(), "B3: goals that came back are ready when nothing else is");
+        debug_assert!(self.goals.later.is_empty(), "B10: goals left for later are ready if nothing else is");
         let best = self.goals.best_bucket();
         if self.goals.segments.len() == 1 {
             // Where goals were given away is free again.
@@ -412,9 +412,10 @@ impl Worker {
             self.abi.goals = at(top + 8 * words.len());
         }
     }
-    /// The same for goals that came back: they run after what is ready, unless their priority is higher.
+    /// The same for goals that are left for later (B10 of `sums`): they run after what is ready, unless their priority
+    /// is higher.
     pub(crate) fn push_later(&mut self, priority: i64, words: &[Word]) {
-        debug_assert!(!words.is_empty(), "B3: a goal that came back");
+        debug_assert!(!words.is_empty(), "B10: a goal that is left for later");
         if self.rank(priority) > self.goals.rank {
             return self.push_goals(priority, words);
         }
@@ -423,7 +424,7 @@ impl Worker {
         }
         self.goals.later.entry(priority).or_default().extend_from_slice(words);
     }
-    /// A goal of the running priority that came back goes onto the stack; true if there was one.
+    /// A goal of the running priority that was left for later goes onto the stack; true if there was one.
     pub(crate) fn later_is_now(&mut self) -> bool {
         let priority = self.abi.priority;
         let Some(mut words) = self.goals.later.remove(&priority) else { return false };
@@ -439,7 +440,7 @@ impl Worker {
         self.swap_top_goals();
         true
     }
-    /// Nothing of the running priority is ready: the goals that came back are.
+    /// Nothing of the running priority is ready: the goals that were left for later are.
     #[cold]
     fn now_is_later(&mut self) {
         for (priority, mut words) in std::mem::take(&mut self.goals.later) {

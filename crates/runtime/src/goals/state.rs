@@ -39,7 +39,7 @@ pub(crate) struct Goals {
     pub(super) rank: i64,
     /// X11: goals that come on top of the stack at the next attention, in other lanes.
     pub(super) entering: Vec<(i64, Vec<Word>)>,
-    /// Goals that came back (B3 of `give`); not higher than the running priority when they came.
+    /// Goals that are left for later (B10 of `sums`); not higher than the running priority when they came.
     pub(super) later: BTreeMap<i64, Vec<Word>>,
     /// B14 of `gaps`.
     pub(super) gap: Gap,
@@ -154,7 +154,7 @@ impl Goals {
             }
         }
     }
-    /// Goals of this lane that came back, the last one first to run; they are gone from here.
+    /// Goals of this lane that were left for later, the last one first to run; they are gone from here.
     pub(super) fn take_later(&mut self, lane: i64) -> Option<Vec<Word>> {
         self.later.remove(&lane)
     }
@@ -196,7 +196,7 @@ impl Goals {
     pub(crate) fn first_mark(&self, base: usize, top: usize) -> Option<usize> {
         self.marks.iter().copied().find(|&mark| mark > base && mark < top)
     }
-    /// The buckets, but for goals that came back, the lowest priority first.
+    /// The buckets, but for goals that are left for later, the lowest priority first.
     pub(crate) fn by_priority(&self) -> impl DoubleEndedIterator<Item = (Key, &Vec<Word>)> {
         self.buckets.iter().map(|(&key, bucket)| (key, bucket))
     }

@@ -46,12 +46,13 @@ impl Trial {
             lock(&self.judge).change(time, |busy| busy & !(1 << me));
         }
     }
-    /// Goals are given: a trial begins, if none goes on.
+    /// Goals are given: they make up for some that go home.
     fn begin(&self) {
         let went_home = self.went_home.load(Relaxed);
         self.went_home.store(went_home.saturating_sub(HOME_PER_GIFT), Relaxed);
         self.go_on();
     }
+    /// A trial begins, if none goes on.
     fn go_on(&self) {
         if !self.goes_on.swap(true, Relaxed) {
             let time = self.time();
